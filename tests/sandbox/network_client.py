@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from quietswap.sandbox.chain.transactions import DecodedTransaction, TransactionFields, sign
+from quietswap.sandbox.chain.transactions import Transaction, TransactionFields, sign
 from quietswap.sandbox.network import SandboxNetwork
 
 GWEI = 10**9
@@ -18,16 +18,14 @@ async def rpc(http: httpx.AsyncClient, url: str, method: str, *params: Any) -> A
     return answer["result"] if "result" in answer else answer["error"]
 
 
-def payment(
-    sandbox: SandboxNetwork, nonce: int = 0, tip: int = 0, value: int = 1
-) -> DecodedTransaction:
+def payment(sandbox: SandboxNetwork, nonce: int = 0, tip: int = 0, value: int = 1) -> Transaction:
     """Return a signed payment of the first wallet to the second."""
     alice, bob = sandbox.wallets[0], sandbox.wallets[1]
     fields = TransactionFields(nonce, bob.address, b"", 21_000, 3 * GWEI, tip, value)
     return sign(fields, alice.private_key)
 
 
-async def send(http: httpx.AsyncClient, url: str, tx: DecodedTransaction) -> Any:
+async def send(http: httpx.AsyncClient, url: str, tx: Transaction) -> Any:
     """Send a transaction to a node or a relay."""
     return await rpc(http, url, "eth_sendRawTransaction", "0x" + tx.raw.hex())
 

@@ -8,8 +8,7 @@ from quietswap.chain.address import Address
 from quietswap.sandbox.block_builder import BlockBuilder
 from quietswap.sandbox.chain.anvil import ReadWriteLock
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
-from quietswap.sandbox.chain.mempool import MempoolHistory
-from quietswap.sandbox.chain.transactions import DecodedTransaction, TransactionFields, sign
+from quietswap.sandbox.chain.transactions import Transaction, TransactionFields, sign
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import WALLETS, Wallet
 from quietswap.sandbox.contracts.pools import USDC, WETH, SandboxToken
@@ -31,7 +30,7 @@ class SmallNetwork:
     relay: SandboxRelay
     searcher: Searcher
     builder: BlockBuilder
-    public: MempoolHistory
+    public: set[str]
     chain_lock: ReadWriteLock
 
     async def nonce(self, wallet: Wallet = ALICE) -> int:
@@ -39,7 +38,7 @@ class SmallNetwork:
         count = await self.chain.rpc.call("eth_getTransactionCount", wallet.address, "latest")
         return int(count, 16)
 
-    async def signed(self, wallet: Wallet = ALICE, **fields: object) -> DecodedTransaction:
+    async def signed(self, wallet: Wallet = ALICE, **fields: object) -> Transaction:
         """Return a transaction; by default a payment of 1 wei to Bob, tip 0."""
         given: dict[str, object] = {
             "nonce": await self.nonce(wallet),
@@ -52,12 +51,12 @@ class SmallNetwork:
         return sign(TransactionFields(**(given | fields)), wallet.private_key)  # type: ignore[arg-type]
 
     async def hold(
-        self, tx: DecodedTransaction, endpoint: str = "fast", **terms: object
+        self, tx: Transaction, endpoint: str = "fast", **terms: object
     ) -> RelayTransaction:
         """Submit a transaction to the relay."""
         return await self.relay.pool.accept(tx.raw, SubmissionOptions(endpoint, **terms))  # type: ignore[arg-type]
 
-    async def block_of(self, tx: DecodedTransaction) -> int | None:
+    async def block_of(self, tx: Transaction) -> int | None:
         """Return the number of a transaction's block."""
         receipt = await self.chain.receipt(tx.hash)
         return receipt and int(receipt["blockNumber"], 16)
@@ -75,7 +74,7 @@ class SmallNetwork:
 
     async def v2_swap(
         self, wallet: Wallet, weth: str, least: int, *, tip: int = GWEI, nonce: int | None = None
-    ) -> DecodedTransaction:
+    ) -> Transaction:
         """Return a signed swap of WETH for USDC on the V2 router."""
         await self.allow(WETH, wallet, addresses.V2_ROUTER)
         data = abi.call(
@@ -91,7 +90,7 @@ class SmallNetwork:
 async def running_small_network() -> AsyncIterator[SmallNetwork]:
     """Run the parts within a `with` block."""
     async with running_chain(order="fifo") as chain:
-        active_faults, chain_lock, public = ActiveFaults(), ReadWriteLock(), MempoolHistory()
+        active_faults, chain_lock, public = ActiveFaults(), ReadWriteLock(), set()
         relay, searcher = SandboxRelay("relay", chain.rpc, active_faults), Searcher(chain)
         await searcher.start()
         builder = BlockBuilder(

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from quietswap.sandbox.chain.anvil import ReadWriteLock
-from quietswap.sandbox.chain.mempool import pending
+from quietswap.sandbox.chain.transactions import pending
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import WETH
 from quietswap.sandbox.relay import RelayTransactionState

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.sandbox.chain.transactions import DecodedTransaction
+from quietswap.sandbox.chain.transactions import Transaction
 from quietswap.sandbox.component_server import ComponentServer
 from tests import loopback
 from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
@@ -35,11 +35,11 @@ class Client:
         answer = reply.json()
         return answer["result"] if "result" in answer else answer["error"]
 
-    async def send(self, tx: DecodedTransaction, path: str = "/") -> Any:
+    async def send(self, tx: Transaction, path: str = "/") -> Any:
         """Submit a transaction."""
         return await self.call("eth_sendRawTransaction", "0x" + tx.raw.hex(), path=path)
 
-    async def status(self, tx: DecodedTransaction) -> dict[str, Any]:
+    async def status(self, tx: Transaction) -> dict[str, Any]:
         """Return the status page of a transaction."""
         page: dict[str, Any] = (await self.http.get(f"/tx/{tx.hash}")).json()
         return page

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quietswap.chain.address import Address
-from quietswap.sandbox.chain.transactions import DecodedTransaction, TransactionFields, sign
+from quietswap.sandbox.chain.transactions import Transaction, TransactionFields, sign
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import SEARCHER
 from quietswap.sandbox.contracts.pools import USDC, WETH
@@ -33,7 +33,7 @@ async def _v2(town: SmallNetwork, amount: int, pair: tuple[Address, Address]) ->
 
 async def _through(
     town: SmallNetwork, vendor: str, weth: str, slippage_bps: int = 100
-) -> DecodedTransaction:
+) -> Transaction:
     """Return Alice's public swap on the V2 pair through a vendor's router."""
     await town.allow(WETH, ALICE, addresses.ROUTERS[vendor])
     amount = WETH.units(weth)

@@ -13,7 +13,7 @@ from quietswap.http_client import HttpClient
 from quietswap.orders.order import FailureCode, Order, OrderEvent, OrderStatus
 from quietswap.orders.tracking.tracker import OrderTracker
 from quietswap.relays.mev_blocker import MevBlocker
-from quietswap.sandbox.chain.transactions import DecodedTransaction
+from quietswap.sandbox.chain.transactions import Transaction
 from quietswap.sandbox.component_server import ComponentServer
 from quietswap.storage.factory import Storage
 from quietswap.vendors.uniswap.reference import PoolPrices
@@ -35,7 +35,7 @@ class Place:
     chain: NodeChain
     tracker: OrderTracker
 
-    async def order(self, tx: DecodedTransaction, **changes: Any) -> Order:
+    async def order(self, tx: Transaction, **changes: Any) -> Order:
         """Store a pending order whose send nobody knows the fate of."""
         head = await self.chain.head()
         order = orders.order(

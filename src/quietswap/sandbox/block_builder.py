@@ -7,22 +7,18 @@ requests out. Private transactions that were not mined are removed from the memp
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from quietswap.chain.address import Address
-from quietswap.sandbox.chain import mempool
+from quietswap.sandbox.chain import transactions
 from quietswap.sandbox.chain.anvil import GAS_LIMIT, ReadWriteLock
 from quietswap.sandbox.chain.local_chain import LocalChain
-from quietswap.sandbox.chain.mempool import MempoolHistory, PendingTransaction, simulate, waiting
-from quietswap.sandbox.chain.transactions import TransactionFields, sign
+from quietswap.sandbox.chain.transactions import Transaction, TransactionFields
 from quietswap.sandbox.contracts.abi import TREASURY
 from quietswap.sandbox.relay import RelayTransaction, SandboxRelay, SubmissionOptions
 from quietswap.sandbox.rpc import RpcError
 from quietswap.sandbox.searcher import Bundle, Searcher
-
-# The candidates for the next block, and their order. Pure functions.
-
 
 _Slot = tuple[Address, int]
 
@@ -35,13 +31,13 @@ class BlockTemplate:
     tip wins. With equal tips the public one wins, so that a wallet can cancel in public.
     """
 
-    public: tuple[PendingTransaction, ...]
+    public: tuple[Transaction, ...]
     offers: tuple[RelayTransaction, ...]
     bundle: Bundle | None
     nonces: Mapping[Address, int]
     base_fee: int
 
-    def order(self) -> list[PendingTransaction]:
+    def order(self) -> list[Transaction]:
         """Return the block: private transactions by arrival, the bundle, public transactions.
 
         A sender's transactions are in the order of their nonces. Left out is what has a nonce gap
@@ -49,7 +45,7 @@ class BlockTemplate:
         """
         row = _Row(self._playable())
         for held in self.offers:
-            row.place(waiting(held.transaction))
+            row.place(held.transaction)
         if self.bundle and row.can_place(self.bundle.victim):
             row.place_bundle(self.bundle)
         for tx in self.public:
@@ -59,53 +55,50 @@ class BlockTemplate:
     def private_raws(self) -> dict[str, bytes]:
         """Return the signed bytes of all private transactions, by hash."""
         attack = (self.bundle.front, self.bundle.back) if self.bundle else ()
-        transactions = (*(held.transaction for held in self.offers), *attack)
-        return {tx.hash: tx.raw for tx in transactions}
+        private = (*(held.transaction for held in self.offers), *attack)
+        return {tx.hash: tx.raw for tx in private}
 
-    def _playable(self) -> dict[_Slot, PendingTransaction]:
-        winners: dict[_Slot, PendingTransaction] = {}
-        for tx in (*self.public, *(waiting(held.transaction) for held in self.offers)):
+    def _playable(self) -> dict[_Slot, Transaction]:
+        winners: dict[_Slot, Transaction] = {}
+        for tx in (*self.public, *(held.transaction for held in self.offers)):
             rival = winners.get(tx.slot)
-            if tx.max_fee >= self.base_fee and (rival is None or tx.tip > rival.tip):
+            is_best = rival is None or tx.fields.tip > rival.fields.tip
+            if tx.fields.max_fee >= self.base_fee and is_best:
                 winners[tx.slot] = tx
         firsts = dict(self.nonces)
         for sender, nonce in winners:
             if sender not in self.nonces:
                 firsts[sender] = min(nonce, firsts.get(sender, nonce))
-        return dict(_contiguous(winners, firsts))
-
-
-def _contiguous(
-    winners: Mapping[_Slot, PendingTransaction], firsts: Mapping[Address, int]
-) -> Iterator[tuple[_Slot, PendingTransaction]]:
-    for sender, first in firsts.items():
-        at = first
-        while tx := winners.get((sender, at)):
-            yield tx.slot, tx
-            at += 1
+        playable = {}
+        for sender, first in firsts.items():
+            nonce = first
+            while (sender, nonce) in winners:
+                playable[sender, nonce] = winners[sender, nonce]
+                nonce += 1
+        return playable
 
 
 class _Row:
     """The block under construction."""
 
-    def __init__(self, playable: Mapping[_Slot, PendingTransaction]) -> None:
+    def __init__(self, playable: Mapping[_Slot, Transaction]) -> None:
         self._playable = playable
         self._taken: set[_Slot] = set()
         self._gas_left = GAS_LIMIT
-        self.placed: list[PendingTransaction] = []
+        self.placed: list[Transaction] = []
 
-    def can_place(self, tx: PendingTransaction) -> bool:
+    def can_place(self, tx: Transaction) -> bool:
         """Whether it has won its nonce, has no gap before it and is not placed yet."""
         return self._playable.get(tx.slot) == tx and tx.slot not in self._taken
 
-    def place(self, tx: PendingTransaction) -> None:
+    def place(self, tx: Transaction) -> None:
         """Append it after its sender's earlier nonces."""
         if not self.can_place(tx):
             return
         sender, nonce = tx.slot
         while (before := self._playable.get((sender, nonce - 1))) and self.can_place(before):
             nonce -= 1
-        for at in range(nonce, tx.nonce + 1):
+        for at in range(nonce, tx.fields.nonce + 1):
             self._append(self._playable[sender, at])
 
     def place_bundle(self, bundle: Bundle) -> None:
@@ -115,10 +108,10 @@ class _Row:
         for tx in bundle.row[-3:]:
             self._append(tx)
 
-    def _append(self, tx: PendingTransaction) -> None:
-        if tx.gas > self._gas_left:
+    def _append(self, tx: Transaction) -> None:
+        if tx.fields.gas > self._gas_left:
             return
-        self._gas_left -= tx.gas
+        self._gas_left -= tx.fields.gas
         self._taken.add(tx.slot)
         self.placed.append(tx)
 
@@ -132,14 +125,15 @@ class BlockBuilder:
     """Builds a block every `block_time` seconds, unless paused, and on request.
 
     `genesis` is the last block that no reorg may replace. `changed` is awaited after each block
-    with transactions and after each reorg, while client requests still wait.
+    with transactions and after each reorg, while client requests still wait. `public` has the hash
+    of each transaction that was ever in the public mempool or sent to it.
     """
 
     chain: LocalChain
     chain_lock: ReadWriteLock
     relays: Sequence[SandboxRelay]
     searcher: Searcher
-    public: MempoolHistory
+    public: set[str]
     block_time: float
     genesis: int
     changed: Callable[[], Awaitable[None]] | None = None
@@ -203,12 +197,12 @@ class BlockBuilder:
     async def _public_of(self, numbers: range) -> list[bytes]:
         blocks = await self.chain.rpc.each("eth_getBlockByNumber", [*map(hex, numbers)], False)
         hashes = [tx for block in blocks for tx in block["transactions"] if tx in self.public]
-        return list((await mempool.raws(self.chain.rpc, hashes)).values())
+        return list((await transactions.raws(self.chain.rpc, hashes)).values())
 
     async def _block(self) -> int:
         """Build one block; the caller holds the lock."""
         rpc = self.chain.rpc
-        public = await mempool.pending(rpc, self.public)
+        public = await transactions.pending(rpc, self.public)
         head = await rpc.number("eth_blockNumber")
         if head < self._built:  # a client used evm_revert
             self._went_back(head)
@@ -216,7 +210,7 @@ class BlockBuilder:
         offers = self._offers(head + 1)
         nonces = await self._nonces({offer.transaction.sender for offer in offers})
         offers = _unused(offers, nonces, head)
-        base_fee = await mempool.next_base_fee(rpc)
+        base_fee = await transactions.next_base_fee(rpc)
         bundle = await self.searcher.find(public, base_fee) if public else None
         if not offers and bundle is None:
             return await self.chain.mine()
@@ -243,16 +237,12 @@ class BlockBuilder:
         """Return the draft without what fails in simulation. Repeat until nothing fails."""
         while True:
             order = draft.order()
-            outcomes = await simulate(self.chain.rpc, order)
-            failed = {
-                tx.hash
-                for tx, outcome in zip(order, outcomes, strict=True)
-                if not outcome.succeeded
-            }
+            outcomes = await transactions.simulate(self.chain.rpc, order)
+            tried = zip(order, outcomes, strict=True)
+            failed = {tx.hash for tx, outcome in tried if not outcome.succeeded}
             barred = [h for h in draft.offers if h.transaction.hash in failed and h.is_protected]
-            spoilt = draft.bundle is not None and any(
-                tx.hash in failed for tx in draft.bundle.row[-3:]
-            )
+            attack = draft.bundle.row[-3:] if draft.bundle else ()
+            spoilt = any(tx.hash in failed for tx in attack)
             if not barred and not spoilt:
                 return draft
             for held in barred:
@@ -266,9 +256,7 @@ class BlockBuilder:
         if not refunded:
             return draft
         first = (await self._nonces({TREASURY.address}))[TREASURY.address]
-        payments = [
-            _payment(held, nonce, draft.base_fee) for nonce, held in enumerate(refunded, first)
-        ]
+        payments = [_payment(held, at, draft.base_fee) for at, held in enumerate(refunded, first)]
         nonces = {**draft.nonces, TREASURY.address: first}
         return replace(draft, offers=(*draft.offers, *payments), nonces=nonces)
 
@@ -277,12 +265,12 @@ class BlockBuilder:
         order = draft.order()
         own = draft.private_raws()
         public = [tx.hash for tx in order if tx.hash not in own]
-        raws = await mempool.raws(self.chain.rpc, public)
+        raws = await transactions.raws(self.chain.rpc, public)
         await self._drop(raws)
         for tx in order:
-            raw = own.get(tx.hash) or raws.get(tx.hash)
+            raw = own.get(tx.hash) or raws.get(tx.hash) or b""
             with contextlib.suppress(RpcError):  # rejected now; the relay still holds it
-                await self.chain.send_raw(raw or b"")
+                await self.chain.send_raw(raw)
 
     async def _tidy(self, draft: BlockTemplate) -> None:
         """Remove private transactions that were not mined from anvil's mempool."""
@@ -303,7 +291,7 @@ def _payment(held: RelayTransaction, nonce: int, base_fee: int) -> RelayTransact
     fields = TransactionFields(
         nonce, held.transaction.sender, b"", 21_000, 2 * base_fee, value=held.refund_wei
     )
-    return RelayTransaction(sign(fields, TREASURY.private_key), SubmissionOptions())
+    return RelayTransaction(transactions.sign(fields, TREASURY.private_key), SubmissionOptions())
 
 
 def _unused(

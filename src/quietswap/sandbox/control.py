@@ -7,7 +7,6 @@ from typing import Any
 
 from quietswap.sandbox.block_builder import BlockBuilder, ReorgTooDeep
 from quietswap.sandbox.chain.local_chain import LocalChain
-from quietswap.sandbox.chain.mempool import MempoolHistory
 from quietswap.sandbox.contracts.addresses import FEEDS
 from quietswap.sandbox.faults import PARTS, ActiveFaults, UnknownFault
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
@@ -46,7 +45,7 @@ class ControlApi:
     builder: BlockBuilder
     relays: Sequence[SandboxRelay]
     searcher: Searcher
-    public: MempoolHistory
+    public: set[str]
     settled: Callable[[], Awaitable[None]]
     feeds: FeedUpdater
 

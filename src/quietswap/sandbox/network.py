@@ -12,7 +12,6 @@ from quietswap.chain.address import Address
 from quietswap.sandbox.block_builder import BlockBuilder
 from quietswap.sandbox.chain.anvil import ReadWriteLock
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
-from quietswap.sandbox.chain.mempool import MempoolHistory
 from quietswap.sandbox.component_server import ComponentServer
 from quietswap.sandbox.contracts.abi import WALLETS, Wallet
 from quietswap.sandbox.contracts.pools import TOKENS
@@ -54,7 +53,7 @@ class SandboxNetwork:
     builder: BlockBuilder
     searcher: Searcher
     relays: Mapping[str, SandboxRelay]
-    public: MempoolHistory
+    public: set[str]
     urls: Mapping[str, str]
     """By part name, and `control`."""
     _running: AsyncExitStack
@@ -69,7 +68,8 @@ class SandboxNetwork:
         options = options or NetworkOptions()
         async with AsyncExitStack() as stack:
             chain = await stack.enter_async_context(running_chain(order="fifo"))
-            faults, public = ActiveFaults(options.faults), MempoolHistory()
+            faults = ActiveFaults(options.faults)
+            public: set[str] = set()
             chain_lock = ReadWriteLock()
             relays = {name: SandboxRelay(name, chain.rpc, faults) for name in RELAYS}
             searcher, feeds = Searcher(chain), FeedUpdater(chain)

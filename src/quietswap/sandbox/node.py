@@ -16,7 +16,6 @@ from typing import Any
 from quietswap.chain.address import keccak256
 from quietswap.sandbox import rpc as rpc_server
 from quietswap.sandbox.chain.anvil import ReadWriteLock
-from quietswap.sandbox.chain.mempool import MempoolHistory
 from quietswap.sandbox.faults import ActiveFaults, Fault
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse
 from quietswap.sandbox.rpc import RpcError, SandboxRpcClient
@@ -187,7 +186,7 @@ class NodeProxy:
         self,
         rpc: SandboxRpcClient,
         chain_lock: ReadWriteLock,
-        public: MempoolHistory,
+        public: set[str],
         active_faults: ActiveFaults,
     ) -> None:
         self._rpc = rpc
@@ -227,7 +226,7 @@ class NodeProxy:
 
     def _note(self, calls: list[dict[str, Any]]) -> None:
         sent = (call.get("params") for call in calls if call["method"] in _SENDING)
-        self._public.note(_hash(params[0]) for params in sent if params)
+        self._public.update(_hash(params[0]) for params in sent if params)
 
     async def _method(self, fault: Fault) -> rpc_server.Method | None:
         """Return what answers single calls under this fault; None when anvil answers them."""

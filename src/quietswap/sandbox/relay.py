@@ -13,7 +13,7 @@ from typing import Any
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
 from quietswap.sandbox import rpc as rpc_server
-from quietswap.sandbox.chain.transactions import BadTransaction, DecodedTransaction, decode
+from quietswap.sandbox.chain.transactions import BadTransaction, Transaction, decode
 from quietswap.sandbox.component_server import close_silently
 from quietswap.sandbox.faults import ActiveFaults, Fault
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
@@ -61,7 +61,7 @@ class RelayTransaction:
     paid if `refund_is_paid`.
     """
 
-    transaction: DecodedTransaction
+    transaction: Transaction
     terms: SubmissionOptions
     received_at: float = field(default_factory=time.time)
     state: RelayTransactionState = RelayTransactionState.HELD
@@ -162,7 +162,7 @@ class RelayPool:
     def _take(
         self,
         known: RelayTransaction | None,
-        transaction: DecodedTransaction,
+        transaction: Transaction,
         terms: SubmissionOptions,
     ) -> RelayTransaction:
         slot = (transaction.sender, transaction.fields.nonce)
@@ -176,7 +176,7 @@ class RelayPool:
         self._by_hash[transaction.hash] = self._by_slot[slot] = held
         return held
 
-    def _is_soft_cancel(self, transaction: DecodedTransaction, terms: SubmissionOptions) -> bool:
+    def _is_soft_cancel(self, transaction: Transaction, terms: SubmissionOptions) -> bool:
         fields = transaction.fields
         rival = self._by_slot.get((transaction.sender, fields.nonce))
         return (
@@ -189,7 +189,7 @@ class RelayPool:
         )
 
     def _soft_cancelled(
-        self, transaction: DecodedTransaction, terms: SubmissionOptions
+        self, transaction: Transaction, terms: SubmissionOptions
     ) -> RelayTransaction:
         self._by_slot[
             transaction.sender, transaction.fields.nonce
@@ -199,7 +199,7 @@ class RelayPool:
         )
         return held
 
-    async def _check(self, transaction: DecodedTransaction) -> None:
+    async def _check(self, transaction: Transaction) -> None:
         fields, cost = transaction.fields, transaction.cost
         if fields.chain_id != 1:
             text = f"invalid chain id for signer: have {fields.chain_id} want 1"
@@ -237,7 +237,7 @@ def floor_gas(data: bytes) -> int:
     return 21_000 + 10 * (4 * len(data) - 3 * data.count(0))
 
 
-def _decoded(raw: bytes) -> DecodedTransaction:
+def _decoded(raw: bytes) -> Transaction:
     if len(raw) > _SIZE_CAP:
         raise refusal(f"oversized data: transaction size {len(raw)}, limit {_SIZE_CAP}")
     try:
@@ -246,7 +246,7 @@ def _decoded(raw: bytes) -> DecodedTransaction:
         raise refusal(str(error)) from error
 
 
-def _outbids(new: DecodedTransaction, old: DecodedTransaction) -> bool:
+def _outbids(new: Transaction, old: Transaction) -> bool:
     """Whether both fees of `new` are 10 % higher, geth's default price bump."""
     pairs = ((new.fields.max_fee, old.fields.max_fee), (new.fields.tip, old.fields.tip))
     return all(mine * 10 >= theirs * 11 for mine, theirs in pairs) and new.hash != old.hash

@@ -14,30 +14,25 @@ import msgspec
 
 from quietswap.chain.address import Address
 from quietswap.sandbox.chain.local_chain import LocalChain
-from quietswap.sandbox.chain.mempool import (
+from quietswap.sandbox.chain.transactions import (
     ExecutionResult,
-    PendingTransaction,
+    Transaction,
+    TransactionFields,
     V2Swap,
     from_receipt,
+    sign,
     simulate,
-    waiting,
 )
-from quietswap.sandbox.chain.transactions import DecodedTransaction, TransactionFields, sign
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import SEARCHER, set_storage
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS, WETH
-
-# The arithmetic of a sandwich on a Uniswap V2 pair, in integers as in the pair's code.
-#
-# Source of the formula: UniswapV2Library.getAmountOut (v2-periphery), with a fee of 0.3 %.
-
 
 _FEE, _SCALE = 997, 1000
 _STEPS = 16
 
 
 def amount_out(amount_in: int, reserve_in: int, reserve_out: int) -> int:
-    """Return the output of a pair for `amount_in`."""
+    """Return the output of a Uniswap V2 pair (UniswapV2Library.getAmountOut, with 0.3 %)."""
     with_fee = amount_in * _FEE
     return with_fee * reserve_out // (reserve_in * _SCALE + with_fee)
 
@@ -116,18 +111,17 @@ class Bundle:
     `before` has the earlier nonces of the victim's sender.
     """
 
-    before: tuple[PendingTransaction, ...]
-    front: DecodedTransaction
-    victim: PendingTransaction
-    back: DecodedTransaction
+    before: tuple[Transaction, ...]
+    front: Transaction
+    victim: Transaction
+    back: Transaction
     swap: V2Swap
     profit: int
     unharmed: ExecutionResult
 
     @property
-    def row(self) -> list[PendingTransaction]:
-        """Every transaction in order."""
-        return [*self.before, waiting(self.front), self.victim, waiting(self.back)]
+    def row(self) -> list[Transaction]:
+        return [*self.before, self.front, self.victim, self.back]
 
 
 class Attack(msgspec.Struct, frozen=True, rename="camel"):
@@ -173,13 +167,14 @@ class Searcher:
             [set_storage(one.address, one.allowance_key(owner, router), -1) for one in tokens]
         )
 
-    async def find(self, public: Sequence[PendingTransaction], base_fee: int) -> Bundle | None:
+    async def find(self, public: Sequence[Transaction], base_fee: int) -> Bundle | None:
         """Return the most profitable attack on the public mempool, or None."""
-        targets = [tx for tx in public if tx.to in WATCHED and tx.max_fee >= base_fee]
+        paying = (tx for tx in public if tx.fields.max_fee >= base_fee)
+        targets = [tx for tx in paying if tx.fields.to in WATCHED]
         found: list[Bundle] = []
         for victim in targets[:_CANDIDATES]:
-            own = (t for t in public if t.sender == victim.sender and t.nonce < victim.nonce)
-            before = tuple(sorted(own, key=lambda t: t.nonce))
+            own = [tx for tx in public if tx.sender == victim.sender and tx.slot < victim.slot]
+            before = tuple(sorted(own, key=lambda tx: tx.slot))
             found += await self._attacks(before, victim, base_fee)
         return max(found, key=_profit_usd, default=None)
 
@@ -197,7 +192,7 @@ class Searcher:
         self.attacks = [attack for attack in self.attacks if attack.block <= above]
 
     async def _attacks(
-        self, before: tuple[PendingTransaction, ...], victim: PendingTransaction, base_fee: int
+        self, before: tuple[Transaction, ...], victim: Transaction, base_fee: int
     ) -> list[Bundle]:
         unharmed = (await simulate(self._chain.rpc, [*before, victim]))[-1]
         if not unharmed.succeeded:
@@ -211,8 +206,8 @@ class Searcher:
     async def _attack_on(
         self,
         swap: V2Swap,
-        before: tuple[PendingTransaction, ...],
-        victim: PendingTransaction,
+        before: tuple[Transaction, ...],
+        victim: Transaction,
         base_fee: int,
         unharmed: ExecutionResult,
     ) -> Bundle | None:
@@ -223,11 +218,11 @@ class Searcher:
         nonce = await self._chain.rpc.number("eth_getTransactionCount", SEARCHER.address, "latest")
         path = swap.token_in, swap.pool.other(swap.token_in)
 
-        def front_run(amount: int) -> DecodedTransaction:
+        def front_run(amount: int) -> Transaction:
             return _trade(path, (amount, plan.bought(amount)), nonce, base_fee)
 
         async def passes(amount: int) -> bool:
-            row = [*before, *([waiting(front_run(amount))] if amount else []), victim]
+            row = [*before, *([front_run(amount)] if amount else []), victim]
             return all(outcome.succeeded for outcome in await simulate(self._chain.rpc, row))
 
         most = await largest_front(min(own, plan.reserve_in), passes)
@@ -256,7 +251,7 @@ class Searcher:
 
 def _trade(
     path: tuple[Address, Address], amounts: tuple[int, int], nonce: int, base_fee: int
-) -> DecodedTransaction:
+) -> Transaction:
     data = abi.call(_SWAP, *amounts, path, SEARCHER.address, _NO_DEADLINE)
     fields = TransactionFields(nonce, addresses.V2_ROUTER, data, _GAS, 3 * base_fee)
     return sign(fields, SEARCHER.private_key)

@@ -99,7 +99,7 @@ async def _listening_port(output: asyncio.StreamReader, wanted: int) -> int:
 
 
 async def _drain(pipe: asyncio.StreamReader, output: deque[bytes]) -> None:
-    """Keep reading, because a full pipe blocks the node."""
+    """A full pipe would block the node."""
     while read := await pipe.read(65536):
         output.extend(read.splitlines(keepends=True)[-_LAST_LINES:])
 
@@ -134,9 +134,6 @@ def die_with_parent() -> Callable[[], None] | None:
     return bind
 
 
-# Mining of single blocks, with timestamps at the present and a lower bound for the base fee.
-
-
 BASE_FEE_FLOOR = 1_000_000_000
 """Wei per gas (1 gwei). Without a floor the fee of nearly empty blocks falls to 7 wei."""
 
@@ -163,9 +160,6 @@ async def hold_base_fee(rpc: SandboxRpcClient, head: dict[str, str]) -> None:
         await rpc.call("anvil_setNextBlockBaseFeePerGas", hex(BASE_FEE_FLOOR))
 
 
-# Read-write lock of the node: client requests share it, the block builder holds it alone.
-
-
 class ReadWriteLock:
     """A lock with many readers (`visit`) or one writer (`build`). Waiting writers go first.
 
@@ -176,7 +170,6 @@ class ReadWriteLock:
         self._visitors = 0
         self._builders = 0
         self._changed = asyncio.Condition()
-        self._building = asyncio.Lock()
 
     @asynccontextmanager
     async def visit(self) -> AsyncIterator[None]:
@@ -195,9 +188,8 @@ class ReadWriteLock:
         """Hold the lock alone."""
         self._builders += 1
         try:
-            async with self._building:
-                async with self._changed:
-                    await self._changed.wait_for(lambda: not self._visitors)
+            async with self._changed:
+                await self._changed.wait_for(lambda: not self._visitors)
                 yield
         finally:
             self._builders -= 1

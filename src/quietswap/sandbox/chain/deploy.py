@@ -7,32 +7,15 @@ from quietswap.chain.address import Address
 from quietswap.sandbox.chain.anvil import mine
 from quietswap.sandbox.contracts import abi, artifacts, pools
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.abi import (
-    SEARCHER,
-    TREASURY,
-    WALLETS,
-    Call,
-    set_storage,
-)
-from quietswap.sandbox.contracts.pools import (
-    ALL_POOLS,
-    ALL_TOKENS,
-    SUPPLY_KEY,
-    V3_RANGE_TICKS,
-    V3_TICK_SPACINGS,
-    WETH,
-    WORTHLESS,
-    Pool,
-    SandboxToken,
-    v3_opening,
-)
+from quietswap.sandbox.contracts.abi import SEARCHER, TREASURY, WALLETS, Call, set_storage
+from quietswap.sandbox.contracts.pools import ALL_POOLS, WETH, Pool, SandboxToken
 from quietswap.sandbox.rpc import SandboxRpcClient
 from quietswap.sandbox.vendors.stand_ins import STAND_INS
 
 WALLET_USD, SEARCHER_USD = Decimal(100_000), Decimal(3_000_000)
 """USD value of each token that a wallet or thief, and that the searcher holds at genesis."""
 
-_TOKENS = (*ALL_TOKENS.values(), WORTHLESS)
+_TOKENS = (*pools.ALL_TOKENS.values(), pools.WORTHLESS)
 DUST = 1
 """Balance of every router and executor in every token, in smallest units."""
 
@@ -40,7 +23,7 @@ _CONSTRUCTION_GAS, _POOL_GAS, _SYNC_GAS = 3_000_000, 7_000_000, 200_000
 _MAX_FEE_PER_GAS = 10**10
 _LEAST_FEE = (
     contract_addresses.V3_FACTORY,
-    abi.call("enableFeeAmount(uint24,int24)", 100, V3_TICK_SPACINGS[100]),
+    abi.call("enableFeeAmount(uint24,int24)", 100, pools.V3_TICK_SPACINGS[100]),
     _SYNC_GAS,
 )
 """The fee tier that the V3 factory does not have from its constructor."""
@@ -71,9 +54,8 @@ async def deploy(rpc: SandboxRpcClient) -> None:
 
 
 def _own_code() -> Iterator[Call]:
-    contracts = dict(contract_addresses.CONTRACTS) | dict.fromkeys(
-        contract_addresses.FEEDS.values(), "Feed"
-    )
+    contracts = dict(contract_addresses.CONTRACTS)
+    contracts |= dict.fromkeys(contract_addresses.FEEDS.values(), "Feed")
     for stand_in in STAND_INS.values():
         contracts |= stand_in.contracts
     contracts |= {token.address: token.contract for token in _TOKENS if token.contract}
@@ -92,15 +74,12 @@ def _money() -> Iterator[Call]:
         if token is WETH:
             yield "anvil_setBalance", (WETH.address, hex(sum(holdings.values())))
         else:
-            yield set_storage(token.address, SUPPLY_KEY, sum(holdings.values()))
+            yield set_storage(token.address, pools.SUPPLY_KEY, sum(holdings.values()))
 
 
 def _holdings(token: SandboxToken) -> dict[Address, int]:
-    rich = (
-        *(wallet.address for wallet in WALLETS),
-        contract_addresses.THIEF,
-        contract_addresses.SHY_SETTLER,
-    )
+    thieves = contract_addresses.THIEF, contract_addresses.SHY_SETTLER
+    rich = (*(wallet.address for wallet in WALLETS), *thieves)
     holdings = dict.fromkeys(rich, token.units(WALLET_USD / token.usd))
     holdings[SEARCHER.address] = token.units(SEARCHER_USD / token.usd)
     sides = [
@@ -129,35 +108,27 @@ async def _construct_in_place(rpc: SandboxRpcClient, addresses: Sequence[Address
 
 
 def _opening(pool: Pool) -> tuple[Address, bytes, int]:
-    return contract_addresses.SEEDER, _opening_call(pool), _POOL_GAS
-
-
-def _opening_call(pool: Pool) -> bytes:
-    first, second = pool.first.address, pool.second.address
-    if not pool.v3:
-        values = (contract_addresses.V2_FACTORY, first, second, *pool.amounts)
-        return abi.call("openV2(address,address,address,uint256,uint256)", *values)
-    sqrt_price, tick, liquidity = v3_opening(pool)
-    ticks = (tick - V3_RANGE_TICKS, tick + V3_RANGE_TICKS)
-    return abi.call(
-        "openV3(address,address,address,uint24,uint160,int24,int24,uint128)",
-        *(contract_addresses.V3_FACTORY, first, second, pool.fee, sqrt_price, *ticks, liquidity),
-    )
+    tokens = pool.first.address, pool.second.address
+    if pool.v3:
+        sqrt_price, tick, liquidity = pools.v3_opening(pool)
+        ticks = tick - pools.V3_RANGE_TICKS, tick + pools.V3_RANGE_TICKS
+        data = abi.call(
+            "openV3(address,address,address,uint24,uint160,int24,int24,uint128)",
+            *(contract_addresses.V3_FACTORY, *tokens, pool.fee, sqrt_price, *ticks, liquidity),
+        )
+    else:
+        values = contract_addresses.V2_FACTORY, *tokens, *pool.amounts
+        data = abi.call("openV2(address,address,address,uint256,uint256)", *values)
+    return contract_addresses.SEEDER, data, _POOL_GAS
 
 
 async def _transact(rpc: SandboxRpcClient, calls: Sequence[tuple[Address, bytes, int]]) -> None:
     """Mine one block with a transaction of the treasury per (to, data, gas), in this order."""
     nonce = await rpc.number("eth_getTransactionCount", TREASURY.address, "latest")
+    fees = {"maxFeePerGas": hex(_MAX_FEE_PER_GAS), "maxPriorityFeePerGas": "0x0"}
+    own = {"from": TREASURY.address, **fees}
     sent = [
-        {
-            "from": TREASURY.address,
-            "to": to,
-            "data": "0x" + data.hex(),
-            "gas": hex(gas),
-            "nonce": hex(at),
-            "maxFeePerGas": hex(_MAX_FEE_PER_GAS),
-            "maxPriorityFeePerGas": "0x0",
-        }
+        own | {"to": to, "data": "0x" + data.hex(), "gas": hex(gas), "nonce": hex(at)}
         for at, (to, data, gas) in enumerate(calls, nonce)
     ]
     hashes = await rpc.each("eth_sendTransaction", sent)

@@ -41,16 +41,14 @@ class LocalChain:
 
     @property
     def url(self) -> str:
-        """The JSON-RPC endpoint."""
         return self.anvil.url
 
     async def stop(self) -> None:
-        """End the node and close the connections."""
         await self.rpc.close()
         await self.anvil.stop()
 
     async def mine(self, timestamp: int | None = None) -> int:
-        """Mine the pending transactions into one block (see `blocks.mine`)."""
+        """Mine the pending transactions into one block (see `anvil.mine`)."""
         return await mining.mine(self.rpc, timestamp)
 
     async def reorg(self, depth: int, kept: Sequence[tuple[bytes, int]] = ()) -> None:
@@ -97,14 +95,9 @@ class LocalChain:
         the transaction would revert.
         """
         await self.rpc.call("anvil_impersonateAccount", sender)
-        transaction = {
-            "from": sender,
-            "to": to,
-            "data": "0x" + data.hex(),
-            "value": hex(value),
-            "maxFeePerGas": hex(MAX_FEE_PER_GAS),
-            "maxPriorityFeePerGas": hex(priority_fee),
-        }
+        transaction = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
+        transaction |= {"maxFeePerGas": hex(MAX_FEE_PER_GAS)}
+        transaction |= {"maxPriorityFeePerGas": hex(priority_fee)}
         if gas is None:
             gas = await self.rpc.number("eth_estimateGas", transaction) * 5 // 4
         tx_hash: str = await self.rpc.call("eth_sendTransaction", transaction | {"gas": hex(gas)})
@@ -116,15 +109,12 @@ class LocalChain:
         return tx_hash
 
     async def eth_balance(self, owner: str) -> int:
-        """Return the ETH balance in wei."""
         return await self.rpc.number("eth_getBalance", owner, "latest")
 
     async def token_balance(self, token: Address, owner: str) -> int:
-        """Return the token balance in smallest units."""
         return abi.word(await self.call(token, abi.call("balanceOf(address)", owner)), 0)
 
     async def allowance(self, token: Address, owner: str, spender: str) -> int:
-        """Return the allowance in smallest units."""
         asked = abi.call("allowance(address,address)", owner, spender)
         return abi.word(await self.call(token, asked), 0)
 
@@ -169,7 +159,6 @@ async def start_chain(port: int = 0, order: Order = "fees") -> LocalChain:
 
 @asynccontextmanager
 async def running_chain(port: int = 0, order: Order = "fees") -> AsyncIterator[LocalChain]:
-    """Run a chain for the length of a `with` block."""
     chain = await start_chain(port, order)
     try:
         yield chain
