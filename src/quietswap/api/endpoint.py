@@ -11,8 +11,15 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from quietswap.api.json import AuthenticatedRequest, Json, StreamedAnswer
-from quietswap.api.operation import Answer, ApiOptions, EventSubscription, Operation, UseCases
+from quietswap.api.json import StreamedAnswer
+from quietswap.api.operation import (
+    Answer,
+    ApiOptions,
+    ApiRequest,
+    EventSubscription,
+    Operation,
+    UseCases,
+)
 from quietswap.api.parsing.body import (
     BodyMemory,
     BodyReservation,
@@ -72,17 +79,17 @@ class OperationEndpoint:
         await send({"type": "http.response.start", "status": 200, "headers": [length, _JSON]})
         await send({"type": "http.response.body", "body": encoded})
 
-    async def _answer(self, scope: Scope, body: Json) -> Answer:
-        headers = dict(scope["headers"]) if self.operation.headers else {}
-        request = AuthenticatedRequest(
+    async def _answer(self, scope: Scope, body: dict[str, Any]) -> Answer:
+        request = ApiRequest(
+            self.use_cases,
             scope["user"],
             scope["query_string"],
             scope["path_params"],
             body,
-            headers,
+            dict(scope["headers"]) if self.operation.headers else {},
             scope["state"].get("client_window"),
         )
-        return await self.operation.handler(self.use_cases, request)
+        return await self.operation.handler(request)
 
     async def _stream(
         self, subscription: EventSubscription, scope: Scope, receive: Receive, send: Send
@@ -104,7 +111,9 @@ class OperationEndpoint:
             is_head=scope["method"] == "HEAD",
         )
 
-    async def _body(self, scope: Scope, receive: Receive, reservation: BodyReservation) -> Json:
+    async def _body(
+        self, scope: Scope, receive: Receive, reservation: BodyReservation
+    ) -> dict[str, Any]:
         headers = dict(scope["headers"])
         operation = self.operation
         assert operation.body

@@ -5,8 +5,8 @@ datetime. A Struct that is built to be encoded holds strings and floats instead,
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -14,9 +14,7 @@ from typing import Any
 
 import msgspec
 
-from quietswap.api.parsing.query import parse_query
-from quietswap.clients.client import ApiKey
-from quietswap.contract.base import WireStruct, member_names
+from quietswap.contract.base import WireStruct
 from quietswap.contract.errors import ErrorEnvelope
 from quietswap.errors.base import (
     ProviderUnavailable,
@@ -24,7 +22,6 @@ from quietswap.errors.base import (
     RequestError,
     ServiceUnavailable,
 )
-from quietswap.orders.stores import RateWindow
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  a naive UTC value, the quickest to print
 
@@ -180,30 +177,3 @@ _encode = msgspec.json.Encoder().encode
 def event_text(event: str, data: WireStruct) -> bytes:
     """Return one event as text. Its JSON has no line break."""
     return b"event: %b\ndata: %b\n\n" % (event.encode(), _encode(data))
-
-
-# The input of every handler.
-
-
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class AuthenticatedRequest:
-    """A request after the checks of API key, rate limit, method and body shape.
-
-    `query` is the raw query string, `path_params` holds the decoded path parameters by name,
-    `headers` those of the request, by lower-case name.
-    """
-
-    key: ApiKey
-    query: bytes
-    path_params: Mapping[str, str]
-    body: Json
-    headers: Mapping[bytes, bytes] = field(default_factory=dict)
-    client_window: RateWindow | None = None
-    """Requests of this minute of a client with such a limit."""
-
-    def query_values(self, kind: type[WireStruct]) -> dict[str, str]:
-        """Return the query by name; `kind` declares the names. Raises InvalidParameter."""
-        return parse_query(self.query, member_names(kind))

@@ -1,18 +1,19 @@
 """What the interface calls, one operation as a row of the table, and the options of the API."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from quietswap.api.json import AuthenticatedRequest, StreamedAnswer
+from quietswap.api.json import StreamedAnswer
 from quietswap.api.parsing.headers import Network
+from quietswap.api.parsing.query import parse_query
 from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey, ClientUsage
-from quietswap.contract.base import Envelope, RequestStruct, WireStruct
+from quietswap.contract.base import Envelope, RequestStruct, WireStruct, member_names
 from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
 from quietswap.orders.order import OrderKind, OrderStatus
 from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
-from quietswap.orders.stores import OrderPage, OrderView, RateStore
+from quietswap.orders.stores import OrderPage, OrderView, RateStore, RateWindow
 from quietswap.quoting.quote import SwapQuote, WrapQuote
 from quietswap.quoting.request import (
     IndicativePriceRequest,
@@ -104,16 +105,38 @@ class UseCases:
     """Counts the requests with a wrong API key of each client address."""
 
 
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """A request after the checks of API key, rate limit, method and body shape.
+
+    `query` is the raw query string, `path_params` holds the decoded path parameters by name,
+    `headers` those of the request, by lower-case name.
+    """
+
+    use: UseCases
+    key: ApiKey
+    query: bytes
+    path_params: Mapping[str, str]
+    body: dict[str, Any]
+    headers: Mapping[bytes, bytes]
+    client_window: RateWindow | None
+    """Requests of this minute of a client with such a limit."""
+
+    def query_values(self, kind: type[WireStruct]) -> dict[str, str]:
+        """Return the query by name; `kind` declares the names. Raises InvalidParameter."""
+        return parse_query(self.query, member_names(kind))
+
+
 Answer = Envelope[Any] | EventSubscription | StreamedAnswer
-Handler = Callable[[UseCases, AuthenticatedRequest], Awaitable[Answer]]
+Handler = Callable[[ApiRequest], Awaitable[Answer]]
 
 _EVERYWHERE = ("UNAUTHORIZED", "RATE_LIMIT_EXCEEDED", "INTERNAL_SERVER_ERROR")
 _WITH_BODY = ("PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "VALIDATION_ERROR")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operation of the interface.
+    """One operation of the interface, made by `operation` from its handler.
 
     `own_codes` are the interface's codes of this operation, and codes for cases it does not define:
     INVALID_ADDRESS and INVALID_PARAMETER on the swap quote, INVALID_PARAMETER for a chain id and
@@ -138,7 +161,6 @@ class Operation:
 
     With `answers` the stream ends with one of them, or with an error, as the event `answer`.
     """
-
     rows: type[WireStruct] | None = None
     """The rows of a streamed answer, as CSV or as a JSON array, instead of an envelope."""
 
@@ -163,6 +185,33 @@ class Operation:
         shared = _EVERYWHERE + (_WITH_BODY if self.body else ())
         shared += ("FORBIDDEN",) if self.needs_trade else ()
         return tuple(dict.fromkeys(self.own_codes + shared))
+
+
+def operation(
+    route: str, codes: str, *, ends_with: type[Envelope[Any]] | None = None, **rest: Any
+) -> Callable[[Handler], Operation]:
+    """Make an operation of a handler: its name is the function's, its summary the docstring's.
+
+    `route` is method and path. The handler's return type says what it answers; a stream that ends
+    with an answer names that as `ends_with`. `rest` are the other members of Operation.
+    """
+    method, path = route.split()
+
+    def made(handler: Handler) -> Operation:
+        returned = handler.__annotations__["return"]
+        kinds = (ends_with,) if ends_with else get_args(returned) or (returned,)
+        return Operation(
+            name=handler.__name__,
+            method=method,
+            path=path,
+            summary=(handler.__doc__ or "").partition(".")[0],
+            handler=handler,
+            own_codes=tuple(codes.split()),
+            answers=tuple(kind for kind in kinds if issubclass(kind, Envelope)),
+            **rest,
+        )
+
+    return made
 
 
 # The operator's options of the API.

@@ -3,8 +3,8 @@
 import asyncio
 from typing import Any
 
-from quietswap.api.json import AuthenticatedRequest, iso_timestamp
-from quietswap.api.operation import UseCases
+from quietswap.api.json import iso_timestamp
+from quietswap.api.operation import ApiRequest, operation
 from quietswap.clients.client import ApiKey, ClientLimits, ClientUsage, KeyScope, day_end_ms, day_of
 from quietswap.clock import Clock
 from quietswap.contract.clients import CountUsage, UsageEnvelope, UsageResponse, ValueUsage
@@ -74,8 +74,9 @@ def _usd(cents: int | None) -> str | None:
 # The handler that shows a client its limits and its usage.
 
 
-async def usage(use_cases: UseCases, request: AuthenticatedRequest) -> UsageEnvelope:
-    """GET /api/v1/mev/usage."""
+@operation("GET /api/v1/mev/usage", "SERVICE_UNAVAILABLE")
+async def usage(request: ApiRequest) -> UsageEnvelope:
+    """Limits of the key's client, and what it has used."""
     key = request.key
-    used = await use_cases.usage(key)
+    used = await request.use.usage(key)
     return UsageEnvelope(ok=True, data=usage_response(used, key.scope, request.client_window))

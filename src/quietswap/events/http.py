@@ -10,17 +10,21 @@ import msgspec
 from quietswap import observe
 from quietswap.api.json import (
     EVENT_STREAM,
-    AuthenticatedRequest,
     Message,
     Receive,
     Send,
     iso_timestamp,
 )
-from quietswap.api.operation import EventSubscription, UseCases
+from quietswap.api.operation import ApiRequest, EventSubscription, operation
 from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_wallet
 from quietswap.contract import base
-from quietswap.contract.events import EventStreamQuery, Finality, OrderEventMessage
+from quietswap.contract.events import (
+    EventStreamHeaders,
+    EventStreamQuery,
+    Finality,
+    OrderEventMessage,
+)
 from quietswap.errors.requests import InvalidParameter
 from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
 from quietswap.orders.http import order_status_response
@@ -104,12 +108,19 @@ def parse_event_filter(query: Mapping[str, str]) -> EventFilter:
     return EventFilter(order_id, None if wallet is None else parse_wallet(wallet))
 
 
-async def event_stream(use_cases: UseCases, request: AuthenticatedRequest) -> EventSubscription:
-    """GET /api/v1/mev/events."""
+@operation(
+    "GET /api/v1/mev/events",
+    "INVALID_PARAMETER INVALID_ADDRESS EVENTS_PRUNED TOO_MANY_STREAMS SERVICE_UNAVAILABLE",
+    query=EventStreamQuery,
+    headers=EventStreamHeaders,
+    streams=OrderEventMessage,
+)
+async def event_stream(request: ApiRequest) -> EventSubscription:
+    """Events of your orders, as they happen."""
     query = request.query_values(EventStreamQuery)
     after = parse_resume_point(request.headers.get(b"last-event-id"), query)
     only = parse_event_filter(query)
-    return await use_cases.follow_events(request.key.client_id, after, only)
+    return await request.use.follow_events(request.key.client_id, after, only)
 
 
 # Sends the events of a subscription until one side ends the stream.

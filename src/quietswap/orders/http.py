@@ -3,11 +3,12 @@
 from typing import Any
 
 from quietswap.amounts import difference_bps, format_ether
-from quietswap.api.json import AuthenticatedRequest, amount, iso_second, iso_timestamp
-from quietswap.api.operation import UseCases
+from quietswap.api.json import amount, iso_second, iso_timestamp
+from quietswap.api.operation import ApiRequest, operation
 from quietswap.api.parsing import requests
 from quietswap.chain.signed import MAINNET
 from quietswap.contract import orders as contract
+from quietswap.contract import requests as shapes
 from quietswap.contract import wraps as wrap_bodies
 from quietswap.contract.base import POLLING_INTERVAL_S
 from quietswap.contract.orders import (
@@ -17,7 +18,6 @@ from quietswap.contract.orders import (
     OrderStatusEnvelope,
     SwapOrderEnvelope,
 )
-from quietswap.contract.requests import OrderHistoryQuery, WrapInfoQuery
 from quietswap.contract.transactions import WrapMevProtection, WrapTransactionParams
 from quietswap.contract.wraps import (
     WrapInfoEnvelope,
@@ -324,26 +324,43 @@ def wrap_info_response(info: WrapBalances) -> wrap_bodies.WrapInfoResponse:
 # The handlers that wrap and unwrap ETH.
 
 
-async def wrap_info(use_cases: UseCases, request: AuthenticatedRequest) -> WrapInfoEnvelope:
-    """GET /api/v1/mev/wrap/info."""
-    query = request.query_values(WrapInfoQuery)
+@operation(
+    "GET /api/v1/mev/wrap/info",
+    "INVALID_ADDRESS INVALID_PARAMETER MISSING_PARAMETER SERVICE_UNAVAILABLE",
+    query=shapes.WrapInfoQuery,
+)
+async def wrap_info(request: ApiRequest) -> WrapInfoEnvelope:
+    """ETH and WETH balances of a wallet."""
+    query = request.query_values(shapes.WrapInfoQuery)
     wallet = requests.parse_required_wallet(query)
-    balances = await use_cases.wrap_info(request.key, wallet)
+    balances = await request.use.wrap_info(request.key, wallet)
     return WrapInfoEnvelope(ok=True, data=wrap_info_response(balances))
 
 
-async def wrap_quote(use_cases: UseCases, request: AuthenticatedRequest) -> WrapQuoteEnvelope:
-    """POST /api/v1/mev/wrap/quote."""
+@operation(
+    "POST /api/v1/mev/wrap/quote",
+    "INVALID_OPERATION INVALID_AMOUNT INVALID_ADDRESS INVALID_PARAMETER MISSING_PARAMETER "
+    "WALLET_NOT_ALLOWED TOKEN_NOT_ALLOWED QUOTE_LIMIT_EXCEEDED SERVICE_UNAVAILABLE",
+    body=shapes.WrapQuoteBody,
+)
+async def wrap_quote(request: ApiRequest) -> WrapQuoteEnvelope:
+    """A transaction that wraps or unwraps ETH."""
     wrap_request = requests.parse_wrap_quote(request.body)
-    quote = await use_cases.quote_wrap(request.key, wrap_request)
+    quote = await request.use.quote_wrap(request.key, wrap_request)
     data = WrapQuoteData(quote=wrap_quote_response(quote))
     return WrapQuoteEnvelope(ok=True, data=data)
 
 
-async def wrap_order(use_cases: UseCases, request: AuthenticatedRequest) -> WrapOrderEnvelope:
-    """POST /api/v1/mev/wrap/order."""
+@operation(
+    "POST /api/v1/mev/wrap/order",
+    "MISSING_PARAMETER INVALID_SIGNATURE INSUFFICIENT_BALANCE NONCE_TOO_LOW INVALID_TRANSACTION "
+    "WALLET_NOT_ALLOWED TOKEN_NOT_ALLOWED OPEN_ORDER_LIMIT_EXCEEDED PROVIDER_UNAVAILABLE",
+    body=shapes.WrapOrderBody,
+)
+async def wrap_order(request: ApiRequest) -> WrapOrderEnvelope:
+    """Submit a signed wrap or unwrap privately."""
     wrap_request = requests.parse_wrap_order(request.body)
-    submitted = await use_cases.submit_wrap(request.key, wrap_request)
+    submitted = await request.use.submit_wrap(request.key, wrap_request)
     return WrapOrderEnvelope(ok=True, data=WrapOrderData(order=wrap_order_response(submitted)))
 
 
@@ -384,40 +401,65 @@ def cancel_order_response(submitted: SubmittedCancel) -> contract.CancelOrderRes
 # The operations.
 
 
-async def swap_order(use_cases: UseCases, request: AuthenticatedRequest) -> SwapOrderEnvelope:
-    """POST /api/v1/mev/orders."""
+@operation(
+    "POST /api/v1/mev/orders",
+    "MISSING_PARAMETER INVALID_SIGNATURE INSUFFICIENT_ALLOWANCE INSUFFICIENT_BALANCE "
+    "DEADLINE_EXPIRED NONCE_TOO_LOW SIGNATURE_REPLAY WALLET_NOT_ALLOWED TOKEN_NOT_ALLOWED "
+    "SWAP_VALUE_UNKNOWN SWAP_VALUE_LIMIT_EXCEEDED DAILY_VALUE_LIMIT_EXCEEDED "
+    "OPEN_ORDER_LIMIT_EXCEEDED PROVIDER_UNAVAILABLE",
+    body=shapes.SwapOrderBody,
+)
+async def swap_order(request: ApiRequest) -> SwapOrderEnvelope:
+    """Submit a signed swap privately."""
     submission = requests.parse_swap_order(request.body)
-    submitted = await use_cases.submit_swap(request.key, submission)
+    submitted = await request.use.submit_swap(request.key, submission)
     return SwapOrderEnvelope(ok=True, data=swap_order_response(submitted))
 
 
-async def order_status(use_cases: UseCases, request: AuthenticatedRequest) -> OrderStatusEnvelope:
-    """GET /api/v1/mev/orders/:orderId."""
+@operation(
+    "GET /api/v1/mev/orders/{orderId}",
+    "ORDER_NOT_FOUND SERVICE_UNAVAILABLE",
+    path_params=shapes.OrderPath,
+)
+async def order_status(request: ApiRequest) -> OrderStatusEnvelope:
+    """Status of an order."""
     order_id = requests.parse_order_id(request.path_params["orderId"])
-    order = await use_cases.order_status(request.key, order_id)
+    order = await request.use.order_status(request.key, order_id)
     return OrderStatusEnvelope(ok=True, data=order_status_response(order))
 
 
-async def order_cancel(
-    use_cases: UseCases, request: AuthenticatedRequest
-) -> CancelQuoteEnvelope | CancelOrderEnvelope:
-    """POST /api/v1/mev/orders/:orderId/cancel."""
+@operation(
+    "POST /api/v1/mev/orders/{orderId}/cancel",
+    "ORDER_NOT_FOUND MISSING_PARAMETER INVALID_SIGNATURE INSUFFICIENT_BALANCE NONCE_TOO_LOW "
+    "SIGNATURE_REPLAY SERVICE_UNAVAILABLE PROVIDER_UNAVAILABLE",
+    path_params=shapes.OrderPath,
+    body=shapes.OrderCancelBody,
+    may_be_empty=True,
+)
+async def order_cancel(request: ApiRequest) -> CancelQuoteEnvelope | CancelOrderEnvelope:
+    """Cancel an open order: what to sign, then the signed cancel."""
     order_id = requests.parse_order_id(request.path_params["orderId"])
     submission = requests.parse_cancel_order(order_id, request.body)
     if submission is None:
-        quote = await use_cases.cancel.issue(request.key, order_id)
+        quote = await request.use.cancel.issue(request.key, order_id)
         return CancelQuoteEnvelope(ok=True, data=cancel_quote_response(quote))
-    submitted = await use_cases.cancel.submit(request.key, submission)
+    submitted = await request.use.cancel.submit(request.key, submission)
     return CancelOrderEnvelope(ok=True, data=cancel_order_response(submitted))
 
 
-async def order_history(use_cases: UseCases, request: AuthenticatedRequest) -> OrderHistoryEnvelope:
-    """GET /api/v1/mev/orders/user/:userAddress."""
+@operation(
+    "GET /api/v1/mev/orders/user/{userAddress}",
+    "INVALID_ADDRESS INVALID_PARAMETER SERVICE_UNAVAILABLE",
+    path_params=shapes.WalletPath,
+    query=shapes.OrderHistoryQuery,
+)
+async def order_history(request: ApiRequest) -> OrderHistoryEnvelope:
+    """Orders of a wallet, newest first."""
     wallet = requests.parse_wallet(request.path_params["userAddress"])
-    query = request.query_values(OrderHistoryQuery)
-    limit = requests.parse_int(query, OrderHistoryQuery, "limit")
-    offset = requests.parse_int(query, OrderHistoryQuery, "offset")
+    query = request.query_values(shapes.OrderHistoryQuery)
+    limit = requests.parse_int(query, shapes.OrderHistoryQuery, "limit")
+    offset = requests.parse_int(query, shapes.OrderHistoryQuery, "offset")
     status = requests.parse_status_filter(query)
     kind = requests.parse_kind_filter(query)
-    page = await use_cases.order_history(request.key, wallet, status, limit, offset, kind)
+    page = await request.use.order_history(request.key, wallet, status, limit, offset, kind)
     return OrderHistoryEnvelope(ok=True, data=order_history_response(page, limit, offset))

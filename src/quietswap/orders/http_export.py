@@ -12,12 +12,11 @@ import msgspec
 
 from quietswap.amounts import BPS, difference_bps, format_ether, format_units
 from quietswap.api.json import (
-    AuthenticatedRequest,
     StreamedAnswer,
     amount,
     iso_timestamp,
 )
-from quietswap.api.operation import UseCases
+from quietswap.api.operation import ApiRequest, operation
 from quietswap.api.parsing import requests
 from quietswap.api.parsing.query import parse_range
 from quietswap.contract import exports as contract
@@ -29,6 +28,7 @@ from quietswap.contract.exports import (
     OrderStatsEnvelope,
     OrderStatsQuery,
 )
+from quietswap.contract.requests import WalletPath
 from quietswap.orders.order import OrderStatus
 from quietswap.orders.statistics import (
     ExportFilter,
@@ -221,24 +221,32 @@ def _row(group: GroupStatistics, measure: Measure) -> contract.PercentileRow | N
     return contract.PercentileRow(count=found.count, p50=found.p50, p90=found.p90, p99=found.p99)
 
 
-async def order_stats(use_cases: UseCases, request: AuthenticatedRequest) -> OrderStatsEnvelope:
-    """GET /api/v1/mev/stats."""
+@operation("GET /api/v1/mev/stats", "INVALID_PARAMETER SERVICE_UNAVAILABLE", query=OrderStatsQuery)
+async def order_stats(request: ApiRequest) -> OrderStatsEnvelope:
+    """Results per source and per relay."""
     query = request.query_values(OrderStatsQuery)
     days = requests.parse_int(query, OrderStatsQuery, "days")
-    found = await use_cases.order_statistics(request.key, days)
+    found = await request.use.order_statistics(request.key, days)
     return OrderStatsEnvelope(ok=True, data=order_stats_response(found))
 
 
-async def order_export(use_cases: UseCases, request: AuthenticatedRequest) -> StreamedAnswer:
-    """GET /api/v1/mev/orders/user/:userAddress/export."""
+@operation(
+    "GET /api/v1/mev/orders/user/{userAddress}/export",
+    "INVALID_ADDRESS INVALID_PARAMETER SERVICE_UNAVAILABLE",
+    path_params=WalletPath,
+    query=OrderExportQuery,
+    rows=ExportedOrder,
+)
+async def order_export(request: ApiRequest) -> StreamedAnswer:
+    """Every order of a wallet as CSV or JSON, oldest first."""
     wallet = requests.parse_wallet(request.path_params["userAddress"])
     query = request.query_values(OrderExportQuery)
     form = requests.parse_choice(query, "format", FORMATS)
-    since_ms, until_ms = parse_range(query, use_cases.now_ms())
+    since_ms, until_ms = parse_range(query, request.use.now_ms())
     wanted = ExportFilter(since_ms, until_ms, request.key.client_id, wallet)
     write, media_type = WRITERS[form]
     headers = (
         (b"content-type", media_type.encode()),
         (b"content-disposition", f'attachment; filename="orders-{wallet}.{form}"'.encode()),
     )
-    return StreamedAnswer(headers, write(use_cases.export_orders(wanted)))
+    return StreamedAnswer(headers, write(request.use.export_orders(wanted)))

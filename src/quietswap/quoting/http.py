@@ -9,18 +9,16 @@ from quietswap.api.json import (
     ANSWER_EVENT,
     EVENT_STREAM,
     ROUTE_EVENT,
-    AuthenticatedRequest,
     StreamedAnswer,
     amount,
     event_text,
     iso_second,
     number,
 )
-from quietswap.api.operation import UseCases
+from quietswap.api.operation import ApiRequest, operation
 from quietswap.api.parsing import requests
 from quietswap.chain.fees import PRIORITY_FEE
 from quietswap.chain.signed import MAINNET, TYPE_2, UnsignedTransaction
-from quietswap.clients.client import ApiKey
 from quietswap.contract import quotes as contract
 from quietswap.contract.quotes import Scoring, SwapQuoteEnvelope
 from quietswap.contract.requests import SwapQuoteQuery
@@ -175,10 +173,19 @@ def transaction_params(params: UnsignedTransaction, kind: type[P]) -> P:
     )
 
 
-async def swap_quote(use_cases: UseCases, request: AuthenticatedRequest) -> SwapQuoteEnvelope:
-    """GET /api/v1/quote; `timestamp` is the issue time of the quote in Unix ms."""
+_CODES = (
+    "INVALID_TOKEN_ADDRESS NATIVE_ETH_NOT_SUPPORTED INVALID_AMOUNT USER_ADDRESS_REQUIRED "
+    "INVALID_ADDRESS INVALID_PARAMETER INSUFFICIENT_LIQUIDITY TOKEN_NOT_SUPPORTED "
+    "WALLET_NOT_ALLOWED TOKEN_NOT_ALLOWED SWAP_VALUE_UNKNOWN SWAP_VALUE_LIMIT_EXCEEDED "
+    "QUOTE_LIMIT_EXCEEDED SERVICE_UNAVAILABLE"
+)
+
+
+@operation("GET /api/v1/quote", _CODES, query=SwapQuoteQuery)
+async def swap_quote(request: ApiRequest) -> SwapQuoteEnvelope:
+    """Best verified route and the transaction to sign."""
     query = request.query_values(SwapQuoteQuery)
-    return _envelope(await use_cases.quote_swap(request.key, requests.parse_swap_quote(query)))
+    return _envelope(await request.use.quote_swap(request.key, requests.parse_swap_quote(query)))
 
 
 def _envelope(quote: SwapQuote) -> SwapQuoteEnvelope:
@@ -186,22 +193,27 @@ def _envelope(quote: SwapQuote) -> SwapQuoteEnvelope:
     return SwapQuoteEnvelope(ok=True, data=data, timestamp=quote.issued_at_ms)
 
 
-async def swap_quote_stream(use_cases: UseCases, request: AuthenticatedRequest) -> StreamedAnswer:
-    """GET /api/v1/quote/stream."""
+@operation(
+    "GET /api/v1/quote/stream",
+    _CODES,
+    ends_with=SwapQuoteEnvelope,
+    query=SwapQuoteQuery,
+    streams=contract.StreamedRoute,
+)
+async def swap_quote_stream(request: ApiRequest) -> StreamedAnswer:
+    """The same quote as events: each verified route, then the answer."""
     ask = requests.parse_swap_quote(request.query_values(SwapQuoteQuery))
-    return StreamedAnswer(EVENT_STREAM, _quote_events(use_cases, request.key, ask))
+    return StreamedAnswer(EVENT_STREAM, _quote_events(request, ask))
 
 
-async def _quote_events(
-    use_cases: UseCases, key: ApiKey, ask: SwapQuoteRequest
-) -> AsyncGenerator[bytes]:
+async def _quote_events(request: ApiRequest, ask: SwapQuoteRequest) -> AsyncGenerator[bytes]:
     """Yield an event for each route when it is verified, then the answer. Raises its error.
 
     Nothing is left running when the generator is closed.
     """
     verified: asyncio.Queue[Candidate | None] = asyncio.Queue()
     streamed = replace(ask, verified=verified.put_nowait)
-    quoting = asyncio.ensure_future(use_cases.quote_swap(key, streamed))
+    quoting = asyncio.ensure_future(request.use.quote_swap(request.key, streamed))
     quoting.add_done_callback(lambda _: verified.put_nowait(None))
     try:
         while (candidate := await verified.get()) is not None:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from quietswap.amounts import format_ether
-from quietswap.api.json import AuthenticatedRequest, amount
-from quietswap.api.operation import Operation, UseCases
+from quietswap.api.json import amount
+from quietswap.api.operation import ApiRequest, operation
 from quietswap.api.parsing import requests
 from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_int, parse_swap_amounts
@@ -120,76 +120,41 @@ def parse_price(query: Mapping[str, str]) -> IndicativePriceRequest:
 # The handlers of tokens, balances and indicative prices. They change nothing.
 
 
-async def list_tokens(use_cases: UseCases, request: AuthenticatedRequest) -> TokensEnvelope:
-    """GET /api/v1/tokens."""
+@operation("GET /api/v1/tokens", "INVALID_PARAMETER SERVICE_UNAVAILABLE", query=TokensQuery)
+async def token_list(request: ApiRequest) -> TokensEnvelope:
+    """Listed tokens, and any token by its address, with warnings."""
     query = request.query_values(TokensQuery)
     search = parse_search(query)
     limit = requests.parse_int(query, TokensQuery, "limit")
     offset = requests.parse_int(query, TokensQuery, "offset")
-    page = await use_cases.list_tokens(request.key, search, limit, offset)
+    page = await request.use.list_tokens(request.key, search, limit, offset)
     return TokensEnvelope(ok=True, data=tokens_response(page, limit, offset))
 
 
-async def balances(use_cases: UseCases, request: AuthenticatedRequest) -> BalancesEnvelope:
-    """GET /api/v1/mev/balances/:userAddress."""
+@operation(
+    "GET /api/v1/mev/balances/{userAddress}",
+    "INVALID_ADDRESS INVALID_TOKEN_ADDRESS NATIVE_ETH_NOT_SUPPORTED INVALID_PARAMETER "
+    "SERVICE_UNAVAILABLE",
+    path_params=WalletPath,
+    query=BalancesQuery,
+)
+async def token_balances(request: ApiRequest) -> BalancesEnvelope:
+    """Balances and router allowances of a wallet at one block."""
     wallet = requests.parse_wallet(request.path_params["userAddress"])
     asked = parse_token_list(request.query_values(BalancesQuery))
-    found = await use_cases.balances(request.key, wallet, asked)
+    found = await request.use.balances(request.key, wallet, asked)
     return BalancesEnvelope(ok=True, data=balances_response(found))
 
 
-async def price(use_cases: UseCases, request: AuthenticatedRequest) -> PriceEnvelope:
-    """GET /api/v1/price; `timestamp` is when the sources were asked, in Unix ms."""
+@operation(
+    "GET /api/v1/price",
+    "INVALID_TOKEN_ADDRESS NATIVE_ETH_NOT_SUPPORTED INVALID_AMOUNT INVALID_PARAMETER "
+    "INSUFFICIENT_LIQUIDITY TOKEN_NOT_SUPPORTED SERVICE_UNAVAILABLE",
+    query=PriceQuery,
+)
+async def token_price(request: ApiRequest) -> PriceEnvelope:
+    """Indicative price, without wallet, transaction or verification."""
     ask = parse_price(request.query_values(PriceQuery))
-    found = await use_cases.price(request.key, ask)
+    found = await request.use.price(request.key, ask)
     data = quoting_http.price_response(found)
     return PriceEnvelope(ok=True, data=data, timestamp=found.asked_at_ms)
-
-
-TOKEN_OPERATIONS = (
-    Operation(
-        "token_price",
-        "GET",
-        "/api/v1/price",
-        "Indicative price, without wallet, transaction or verification",
-        price,
-        (
-            "INVALID_TOKEN_ADDRESS",
-            "NATIVE_ETH_NOT_SUPPORTED",
-            "INVALID_AMOUNT",
-            "INVALID_PARAMETER",
-            "INSUFFICIENT_LIQUIDITY",
-            "TOKEN_NOT_SUPPORTED",
-            "SERVICE_UNAVAILABLE",
-        ),
-        (PriceEnvelope,),
-        query=PriceQuery,
-    ),
-    Operation(
-        "token_list",
-        "GET",
-        "/api/v1/tokens",
-        "Listed tokens, and any token by its address, with warnings",
-        list_tokens,
-        ("INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
-        (TokensEnvelope,),
-        query=TokensQuery,
-    ),
-    Operation(
-        "token_balances",
-        "GET",
-        "/api/v1/mev/balances/{userAddress}",
-        "Balances and router allowances of a wallet at one block",
-        balances,
-        (
-            "INVALID_ADDRESS",
-            "INVALID_TOKEN_ADDRESS",
-            "NATIVE_ETH_NOT_SUPPORTED",
-            "INVALID_PARAMETER",
-            "SERVICE_UNAVAILABLE",
-        ),
-        (BalancesEnvelope,),
-        path_params=WalletPath,
-        query=BalancesQuery,
-    ),
-)

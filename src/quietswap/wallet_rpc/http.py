@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from quietswap.api.json import AuthenticatedRequest, iso_timestamp
-from quietswap.api.operation import Operation, UseCases
+from quietswap.api.json import iso_timestamp
+from quietswap.api.operation import ApiRequest, operation
 from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_wallet
 from quietswap.chain.address import Address
@@ -105,61 +105,35 @@ def parse_rpc_token_id(text: str) -> str:
 # The handlers that create, list and revoke RPC URLs of wallets.
 
 
-async def create_rpc_token(use_cases: UseCases, request: AuthenticatedRequest) -> RpcTokenEnvelope:
-    """POST /api/v1/mev/rpc."""
+@operation(
+    "POST /api/v1/mev/rpc",
+    "MISSING_PARAMETER INVALID_ADDRESS INVALID_PARAMETER SERVICE_UNAVAILABLE",
+    body=RpcTokenBody,
+)
+async def rpc_token_create(request: ApiRequest) -> RpcTokenEnvelope:
+    """Create an RPC URL for wallets."""
     name, wallets, unmatched = parse_rpc_token(request.body)
-    token, url = await use_cases.rpc_tokens.create(request.key, name, wallets, unmatched)
+    token, url = await request.use.rpc_tokens.create(request.key, name, wallets, unmatched)
     data = RpcTokenData(token=created_rpc_token_response(token, url))
     return RpcTokenEnvelope(ok=True, data=data)
 
 
-async def list_rpc_tokens(
-    use_cases: UseCases, request: AuthenticatedRequest
-) -> RpcTokenListEnvelope:
-    """GET /api/v1/mev/rpc."""
-    tokens = await use_cases.rpc_tokens.list(request.key)
+@operation("GET /api/v1/mev/rpc", "SERVICE_UNAVAILABLE")
+async def rpc_token_list(request: ApiRequest) -> RpcTokenListEnvelope:
+    """RPC URLs of the client, without their secrets."""
+    tokens = await request.use.rpc_tokens.list(request.key)
     data = RpcTokenListData(tokens=tuple(map(rpc_token_response, tokens)))
     return RpcTokenListEnvelope(ok=True, data=data)
 
 
-async def revoke_rpc_token(
-    use_cases: UseCases, request: AuthenticatedRequest
-) -> RevokedRpcTokenEnvelope:
-    """DELETE /api/v1/mev/rpc/:tokenId."""
+@operation(
+    "DELETE /api/v1/mev/rpc/{tokenId}",
+    "RPC_TOKEN_NOT_FOUND SERVICE_UNAVAILABLE",
+    path_params=RpcTokenPath,
+)
+async def rpc_token_revoke(request: ApiRequest) -> RevokedRpcTokenEnvelope:
+    """Revoke an RPC URL."""
     token_id = parse_rpc_token_id(request.path_params["tokenId"])
-    revoked_at_ms = await use_cases.rpc_tokens.revoke(request.key, token_id)
+    revoked_at_ms = await request.use.rpc_tokens.revoke(request.key, token_id)
     data = RevokedRpcToken(id=token_id, revoked_at=iso_timestamp(revoked_at_ms))
     return RevokedRpcTokenEnvelope(ok=True, data=data)
-
-
-RPC_TOKEN_OPERATIONS = (
-    Operation(
-        "rpc_token_create",
-        "POST",
-        "/api/v1/mev/rpc",
-        "Create an RPC URL for wallets",
-        create_rpc_token,
-        ("MISSING_PARAMETER", "INVALID_ADDRESS", "INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
-        (RpcTokenEnvelope,),
-        body=RpcTokenBody,
-    ),
-    Operation(
-        "rpc_token_list",
-        "GET",
-        "/api/v1/mev/rpc",
-        "RPC URLs of the client, without their secrets",
-        list_rpc_tokens,
-        ("SERVICE_UNAVAILABLE",),
-        (RpcTokenListEnvelope,),
-    ),
-    Operation(
-        "rpc_token_revoke",
-        "DELETE",
-        "/api/v1/mev/rpc/{tokenId}",
-        "Revoke an RPC URL",
-        revoke_rpc_token,
-        ("RPC_TOKEN_NOT_FOUND", "SERVICE_UNAVAILABLE"),
-        (RevokedRpcTokenEnvelope,),
-        path_params=RpcTokenPath,
-    ),
-)

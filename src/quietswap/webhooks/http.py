@@ -5,22 +5,16 @@ from typing import Any
 
 import msgspec
 
-from quietswap.api.json import AuthenticatedRequest, iso_timestamp
-from quietswap.api.operation import Operation, UseCases
+from quietswap.api.json import iso_timestamp
+from quietswap.api.operation import ApiRequest, operation
 from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_int
 from quietswap.contract import base
 from quietswap.contract import webhooks as contract
 from quietswap.contract.webhooks import (
     WebhookCreateBody,
-    WebhookCreatedEnvelope,
-    WebhookDeletedEnvelope,
-    WebhookDeliveriesEnvelope,
     WebhookDeliveriesQuery,
-    WebhookEnvelope,
-    WebhookListEnvelope,
     WebhookPath,
-    WebhookTestEnvelope,
 )
 from quietswap.errors.clients import WebhookNotFound
 from quietswap.errors.requests import InvalidParameter
@@ -142,140 +136,82 @@ def _description(body: dict[str, Any]) -> str | None:
 # The handlers of webhooks.
 
 
-async def webhook_create(
-    use_cases: UseCases, request: AuthenticatedRequest
-) -> contract.WebhookCreatedEnvelope:
-    """POST /api/v1/mev/webhooks."""
+@operation(
+    "POST /api/v1/mev/webhooks",
+    "MISSING_PARAMETER INVALID_PARAMETER WEBHOOK_LIMIT_REACHED WEBHOOKS_NOT_CONFIGURED "
+    "SERVICE_UNAVAILABLE",
+    body=WebhookCreateBody,
+)
+async def webhook_create(request: ApiRequest) -> contract.WebhookCreatedEnvelope:
+    """Send events to a URL of yours."""
     wanted = parse_new_webhook(request.body)
-    webhook, secret = await use_cases.webhooks.create(request.key, wanted)
+    webhook, secret = await request.use.webhooks.create(request.key, wanted)
     data = created_webhook_response(webhook, secret)
     return contract.WebhookCreatedEnvelope(ok=True, data=data)
 
 
-async def webhook_list(
-    use_cases: UseCases, request: AuthenticatedRequest
-) -> contract.WebhookListEnvelope:
-    """GET /api/v1/mev/webhooks."""
-    found = await use_cases.webhooks.list(request.key)
+@operation("GET /api/v1/mev/webhooks", "SERVICE_UNAVAILABLE")
+async def webhook_list(request: ApiRequest) -> contract.WebhookListEnvelope:
+    """Your webhooks."""
+    found = await request.use.webhooks.list(request.key)
     data = contract.WebhookListResponse(
         webhooks=tuple(webhook_response(webhook) for webhook in found)
     )
     return contract.WebhookListEnvelope(ok=True, data=data)
 
 
-async def webhook_status(
-    use_cases: UseCases, request: AuthenticatedRequest
-) -> contract.WebhookEnvelope:
-    """GET /api/v1/mev/webhooks/:webhookId."""
-    webhook = await use_cases.webhooks.find(request.key, _id(request))
+@operation(
+    "GET /api/v1/mev/webhooks/{webhookId}",
+    "WEBHOOK_NOT_FOUND SERVICE_UNAVAILABLE",
+    path_params=WebhookPath,
+)
+async def webhook_status(request: ApiRequest) -> contract.WebhookEnvelope:
+    """One webhook."""
+    webhook = await request.use.webhooks.find(request.key, _id(request))
     return contract.WebhookEnvelope(ok=True, data=webhook_response(webhook))
 
 
-async def webhook_delete(
-    use_cases: UseCases, request: AuthenticatedRequest
-) -> contract.WebhookDeletedEnvelope:
-    """DELETE /api/v1/mev/webhooks/:webhookId."""
+@operation(
+    "DELETE /api/v1/mev/webhooks/{webhookId}",
+    "WEBHOOK_NOT_FOUND SERVICE_UNAVAILABLE",
+    path_params=WebhookPath,
+)
+async def webhook_delete(request: ApiRequest) -> contract.WebhookDeletedEnvelope:
+    """Delete a webhook and the record of its deliveries."""
     webhook_id = _id(request)
-    await use_cases.webhooks.delete(request.key, webhook_id)
+    await request.use.webhooks.delete(request.key, webhook_id)
     data = contract.DeletedWebhookResponse(id=webhook_id, deleted=True)
     return contract.WebhookDeletedEnvelope(ok=True, data=data)
 
 
-async def webhook_test(
-    use_cases: UseCases, request: AuthenticatedRequest
-) -> contract.WebhookTestEnvelope:
-    """POST /api/v1/mev/webhooks/:webhookId/test."""
-    delivery = await use_cases.webhooks.test(request.key, _id(request))
+@operation(
+    "POST /api/v1/mev/webhooks/{webhookId}/test",
+    "WEBHOOK_NOT_FOUND SERVICE_UNAVAILABLE",
+    path_params=WebhookPath,
+)
+async def webhook_test(request: ApiRequest) -> contract.WebhookTestEnvelope:
+    """Send a test event now; a success enables a disabled webhook."""
+    delivery = await request.use.webhooks.test(request.key, _id(request))
     return contract.WebhookTestEnvelope(ok=True, data=delivery_response(delivery))
 
 
-async def webhook_deliveries(
-    use_cases: UseCases, request: AuthenticatedRequest
-) -> contract.WebhookDeliveriesEnvelope:
-    """GET /api/v1/mev/webhooks/:webhookId/deliveries."""
+@operation(
+    "GET /api/v1/mev/webhooks/{webhookId}/deliveries",
+    "INVALID_PARAMETER WEBHOOK_NOT_FOUND SERVICE_UNAVAILABLE",
+    path_params=WebhookPath,
+    query=WebhookDeliveriesQuery,
+)
+async def webhook_deliveries(request: ApiRequest) -> contract.WebhookDeliveriesEnvelope:
+    """Tries to deliver events, newest first."""
     query = request.query_values(contract.WebhookDeliveriesQuery)
     limit = parse_int(query, contract.WebhookDeliveriesQuery, "limit")
     offset = parse_int(query, contract.WebhookDeliveriesQuery, "offset")
-    found = await use_cases.webhooks.deliveries(request.key, _id(request), limit, offset)
+    found = await request.use.webhooks.deliveries(request.key, _id(request), limit, offset)
     data = contract.DeliveriesResponse(
         deliveries=tuple(delivery_response(delivery) for delivery in found)
     )
     return contract.WebhookDeliveriesEnvelope(ok=True, data=data)
 
 
-def _id(request: AuthenticatedRequest) -> str:
+def _id(request: ApiRequest) -> str:
     return parse_webhook_id(request.path_params["webhookId"])
-
-
-_WEBHOOKS = "/api/v1/mev/webhooks"
-_WEBHOOK = f"{_WEBHOOKS}/{{webhookId}}"
-_WITH_WEBHOOK = ("WEBHOOK_NOT_FOUND", "SERVICE_UNAVAILABLE")
-
-WEBHOOK_OPERATIONS = (
-    Operation(
-        "webhook_create",
-        "POST",
-        _WEBHOOKS,
-        "Send events to a URL of yours",
-        webhook_create,
-        (
-            "MISSING_PARAMETER",
-            "INVALID_PARAMETER",
-            "WEBHOOK_LIMIT_REACHED",
-            "WEBHOOKS_NOT_CONFIGURED",
-            "SERVICE_UNAVAILABLE",
-        ),
-        (WebhookCreatedEnvelope,),
-        body=WebhookCreateBody,
-    ),
-    Operation(
-        "webhook_list",
-        "GET",
-        _WEBHOOKS,
-        "Your webhooks",
-        webhook_list,
-        ("SERVICE_UNAVAILABLE",),
-        (WebhookListEnvelope,),
-    ),
-    Operation(
-        "webhook_status",
-        "GET",
-        _WEBHOOK,
-        "One webhook",
-        webhook_status,
-        _WITH_WEBHOOK,
-        (WebhookEnvelope,),
-        path_params=WebhookPath,
-    ),
-    Operation(
-        "webhook_delete",
-        "DELETE",
-        _WEBHOOK,
-        "Delete a webhook and the record of its deliveries",
-        webhook_delete,
-        _WITH_WEBHOOK,
-        (WebhookDeletedEnvelope,),
-        path_params=WebhookPath,
-    ),
-    Operation(
-        "webhook_test",
-        "POST",
-        f"{_WEBHOOK}/test",
-        "Send a test event now; a success enables a disabled webhook",
-        webhook_test,
-        _WITH_WEBHOOK,
-        (WebhookTestEnvelope,),
-        path_params=WebhookPath,
-    ),
-    Operation(
-        "webhook_deliveries",
-        "GET",
-        f"{_WEBHOOK}/deliveries",
-        "Tries to deliver events, newest first",
-        webhook_deliveries,
-        ("INVALID_PARAMETER", *_WITH_WEBHOOK),
-        (WebhookDeliveriesEnvelope,),
-        path_params=WebhookPath,
-        query=WebhookDeliveriesQuery,
-    ),
-)
