@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from quietswap.vendors import OVER_HTTP, VENDORS
 
 
@@ -22,4 +22,4 @@ def test_each_vendor_has_its_own_place_in_the_order_of_preference() -> None:
 def test_a_stand_in_has_an_attack_for_each_fault_of_its_record(source: str) -> None:
     elsewhere = {"spender_differs", "new_implementation", "settlers_removed"}
     attacks = {*VENDORS[source].faults} - elsewhere | {"drain", "lying_executor"}
-    assert STAND_INS[source].attacks.keys() == attacks
+    assert stand_ins()[source].attacks.keys() == attacks

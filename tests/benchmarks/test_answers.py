@@ -10,7 +10,7 @@ from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.pools import DAI, WETH
 from quietswap.sandbox.vendors.market import routes_between
 from quietswap.sandbox.vendors.router_calldata import RouterSwap
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from tests.domain.signing import WALLET
 
 SOURCES = ("kyberswap", "velora", "sushi", "openocean")
@@ -18,7 +18,7 @@ ROUTE = routes_between(WETH.address, DAI.address)[0]
 
 
 def calldata(source: str) -> bytes:
-    return STAND_INS[source].encode(RouterSwap(ROUTE, 10**18, 2_900 * 10**18, WALLET.address))
+    return stand_ins()[source].encode(RouterSwap(ROUTE, 10**18, 2_900 * 10**18, WALLET.address))
 
 
 @pytest.mark.parametrize("source", SOURCES)

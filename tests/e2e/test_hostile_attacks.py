@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from quietswap.vendors import OVER_HTTP, VENDORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import serving
 
 WITH_KEY = [name for name, row in VENDORS.items() if row.needs_key]
 KEYLESS = [name for name in OVER_HTTP if name not in WITH_KEY]
-ATTACKED = [(fault, name) for name, made in STAND_INS.items() for fault in made.attacks]
+ATTACKED = [(fault, name) for name, made in stand_ins().items() for fault in made.attacks]
 STOPPED_BY_THE_ROUTER = {"lying_executor"}
 """Calldata that is bound: the router itself makes the call revert."""
 
@@ -61,7 +61,7 @@ def test_an_attack_is_refused_and_named(
 
 def test_without_an_attack_all_are_verified(keyless: Town, keyed: Town) -> None:
     rows = [row for town in (keyless, keyed) for row in town.quote().json()["data"]["sources"]]
-    assert {row["source"] for row in rows} == {*STAND_INS}
+    assert {row["source"] for row in rows} == {*stand_ins()}
     assert {row["outcome"] for row in rows} <= {"won", "answered"}, rows
 
 

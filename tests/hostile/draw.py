@@ -9,7 +9,7 @@ from quietswap.sandbox.contracts.pools import ALL_TOKENS, POOLS, V3_WETH_USDC, S
 from quietswap.sandbox.vendors.hostile_calldata import script, word
 from quietswap.sandbox.vendors.market import Hop, routes_between
 from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from quietswap.vendors import VENDORS, oneinch, openocean, velora, zeroex
 from quietswap.vendors.sushi.stand_in import SAFE_EXECUTOR
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
@@ -124,8 +124,8 @@ class Draw:
         return abi.call(method, THIEF, True, self.amount, limit, data)
 
     def _reentry(self) -> tuple[Address, bytes]:
-        vendor = self.random.choice(sorted(STAND_INS))
-        return addresses.ROUTERS[vendor], STAND_INS[vendor].encode(self.honest(1))
+        vendor = self.random.choice(sorted(stand_ins()))
+        return addresses.ROUTERS[vendor], stand_ins()[vendor].encode(self.honest(1))
 
     def honest(self, hops: int = 3) -> RouterSwap:
         """The swap by the vendor's own executor."""

@@ -8,7 +8,7 @@ import pytest_asyncio
 from quietswap.routers import calldata
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts.pools import USDC, WETH
-from quietswap.sandbox.vendors.market import amount_out, best_route, routes_between
+from quietswap.sandbox.vendors.market import amount_out, best, priced_routes, routes_between
 from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors import VENDORS
 from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
@@ -97,7 +97,7 @@ async def test_unoswap_over_genuine_pools_gives_its_least(chain: LocalChain) -> 
 
 async def chain_quote(chain: LocalChain, v3: bool) -> int:
     """The output of 1 WETH in USDC on the pair or on the V3 pool."""
-    priced = await best_route(chain, WETH.address, USDC.address, 10**18, 1)
+    priced = best(await priced_routes(chain, WETH.address, USDC.address, 10**18, 1))
     assert priced is not None
     if priced.route.hops[0].pool.v3 is v3:
         return priced.amount_out

@@ -16,9 +16,9 @@ from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS, DAI, USDC, V3_WETH_USDC, WETH
 from quietswap.sandbox.vendors.hostile_calldata import made_up_pool_word
-from quietswap.sandbox.vendors.market import best_route, routes_between
+from quietswap.sandbox.vendors.market import best, priced_routes, routes_between
 from quietswap.sandbox.vendors.router_calldata import RouterSwap
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from quietswap.tokens.token import Token
 from quietswap.vendors import UNBINDABLE, zeroex
 from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
@@ -93,16 +93,16 @@ HARMLESS_HERE = {
 
 
 @pytest.mark.parametrize(
-    ("fault", "vendor"), [(f, v) for v, made in STAND_INS.items() for f in made.attacks]
+    ("fault", "vendor"), [(f, v) for v, made in stand_ins().items() for f in made.attacks]
 )
 async def test_an_attack_steals_when_it_is_run_and_is_refused(
     chain: LocalChain, fault: str, vendor: str
 ) -> None:
     swap = await small_swap(chain, "DAI" if fault == "other_token" else "USDC")
-    data = STAND_INS[vendor].attacks[fault](swap)
-    await chain.rpc.batch(STAND_INS[vendor].under(fault))
+    data = stand_ins()[vendor].attacks[fault](swap)
+    await chain.rpc.batch(stand_ins()[vendor].under(fault))
     (outcome,) = await tried(chain, [Trade(contract_addresses.ROUTERS[vendor], data)])
-    await chain.rpc.batch(STAND_INS[vendor].under(None))
+    await chain.rpc.batch(stand_ins()[vendor].under(None))
     stolen = breach(outcome, swap.sell, swap.amount, swap.buy, swap.min_out)
     assert (stolen is None) is (fault in HARMLESS_HERE)
     if fault != "lying_executor":
@@ -113,7 +113,7 @@ async def test_an_attack_steals_when_it_is_run_and_is_refused(
 
 async def test_a_shy_settler_takes_all_in_a_block(chain: LocalChain) -> None:
     swap = await small_swap(chain, "USDC")
-    data = STAND_INS["zeroex"].attacks["shy_settler"](swap)
+    data = stand_ins()["zeroex"].attacks["shy_settler"](swap)
     (simulated,) = await tried(chain, [Trade(zeroex.ROUTER, data)])
     assert simulated.gained[swap.buy] == swap.min_out
     snapshot = await chain.rpc.call("evm_snapshot")
@@ -125,11 +125,11 @@ async def test_a_shy_settler_takes_all_in_a_block(chain: LocalChain) -> None:
     assert [new - old for old, new in zip(before, after, strict=True)] == [-swap.amount, 0]
 
 
-@pytest.mark.parametrize("vendor", STAND_INS)
+@pytest.mark.parametrize("vendor", stand_ins())
 async def test_an_honest_answer_is_bound_as_it_was_asked(chain: LocalChain, vendor: str) -> None:
     swap = await small_swap(chain, "USDC")
     router = contract_addresses.ROUTERS[vendor]
-    data = STAND_INS[vendor].encode(swap)
+    data = stand_ins()[vendor].encode(swap)
     terms = calldata.decode(router, data, accept_unbound=True)
     assert terms.bound is (vendor not in UNBINDABLE)
     dust = WRITTEN[vendor].dust
@@ -146,7 +146,7 @@ async def small_swap(chain: LocalChain, sell: str) -> RouterSwap:
     token = ALL_TOKENS[sell]
     buy = WETH if sell == "USDC" else USDC
     amount = AMOUNT if sell == "USDC" else token.units(3)
-    priced = await best_route(chain, token.address, buy.address, amount)
+    priced = best(await priced_routes(chain, token.address, buy.address, amount))
     assert priced is not None
     least = priced.amount_out * 99 // 100
     return RouterSwap(priced.route, amount, least, WALLET, priced.amount_out)

@@ -13,9 +13,9 @@ from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, FEE, USDC, WETH
-from quietswap.sandbox.vendors.market import best_route, priced_routes, routes_between
+from quietswap.sandbox.vendors.market import best, priced_routes, routes_between
 from quietswap.sandbox.vendors.router_calldata import RouterSwap
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from tests.sandbox.restored_chain import chain, module_chain
 from tests.vendors.case import cases
 from tests.vendors.router import Swap
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WALLET = WALLETS[0].address
 STRANGER = addresses.from_any_case("0x" + "ab" * 20)
-ALL_ROUTERS = pytest.mark.parametrize("router", STAND_INS)
+ALL_ROUTERS = pytest.mark.parametrize("router", stand_ins())
 
 CASES = {name: case.calls for name, case in cases().items()}
 MEASURE_THEMSELVES = [name for name, case in CASES.items() if case.method.measure is Measure.SELF]
@@ -38,7 +38,7 @@ async def swap_of(
     """The best swap of this USD value; its minimum is the full quoted output."""
     token = ALL_TOKENS[sell]
     amount = token.units(usd / token.usd)
-    priced = await best_route(chain, token.address, ALL_TOKENS[buy].address, amount)
+    priced = best(await priced_routes(chain, token.address, ALL_TOKENS[buy].address, amount))
     assert priced is not None
     return RouterSwap(priced.route, amount, priced.amount_out, WALLET, priced.amount_out)
 
@@ -53,7 +53,7 @@ async def execute(chain: LocalChain, router: str, swap: RouterSwap) -> int:
     """Send the swap from the wallet and return the recipient's gain."""
     before = await chain.token_balance(swap.buy, swap.recipient)
     tx_hash = await chain.send(
-        WALLET, contract_addresses.ROUTERS[router], STAND_INS[router].encode(swap), gas=1_000_000
+        WALLET, contract_addresses.ROUTERS[router], stand_ins()[router].encode(swap), gas=1_000_000
     )
     await chain.mine()
     receipt = await chain.receipt(tx_hash)
@@ -66,7 +66,7 @@ async def execute(chain: LocalChain, router: str, swap: RouterSwap) -> int:
 async def revert_of(chain: LocalChain, router: str, swap: RouterSwap) -> bytes:
     with pytest.raises(CallReverted) as caught:
         await chain.call(
-            contract_addresses.ROUTERS[router], STAND_INS[router].encode(swap), sender=WALLET
+            contract_addresses.ROUTERS[router], stand_ins()[router].encode(swap), sender=WALLET
         )
     return caught.value.data
 
@@ -131,7 +131,7 @@ async def test_the_selector_and_the_places_of_the_terms_are_the_vendors(
     chain: LocalChain, router: str
 ) -> None:
     swap = replace(await swap_of(chain), recipient=STRANGER)
-    data = STAND_INS[router].encode(swap)
+    data = stand_ins()[router].encode(swap)
     written = Swap(swap.sell, swap.buy, swap.amount, swap.min_out, STRANGER)
     assert data[:4] == CASES[router].method.encode(written)[:4]
     assert CASES[router].places(data) == (swap.min_out, STRANGER.lower())
@@ -214,7 +214,7 @@ async def test_what_a_swap_uses_is_what_it_needs(chain: LocalChain, router: str)
     """
     swap = await swap_of(chain)
     await approve(chain, router, swap.sell)
-    data = "0x" + STAND_INS[router].encode(swap).hex()
+    data = "0x" + stand_ins()[router].encode(swap).hex()
     call = {"from": WALLET, "to": contract_addresses.ROUTERS[router], "data": data}
     needed = int(await chain.rpc.call("eth_estimateGas", call), 16)
     (block,) = await chain.rpc.call(
@@ -242,8 +242,8 @@ async def test_routes_are_found_by_hops_and_never_turn_back() -> None:
 
 
 async def test_the_best_route_depends_on_the_size(chain: LocalChain) -> None:
-    small = await best_route(chain, WETH.address, USDC.address, 10**18)
-    large = await best_route(chain, WETH.address, USDC.address, 30 * 10**18)
+    small = best(await priced_routes(chain, WETH.address, USDC.address, 10**18))
+    large = best(await priced_routes(chain, WETH.address, USDC.address, 30 * 10**18))
     assert small is not None
     assert large is not None
     assert [hop.pool.name for hop in small.route.hops] == ["uniswap-v3"]
@@ -253,4 +253,4 @@ async def test_the_best_route_depends_on_the_size(chain: LocalChain) -> None:
 async def test_a_pool_that_would_run_dry_has_no_price(chain: LocalChain) -> None:
     routes = await priced_routes(chain, WETH.address, USDC.address, 10**22, max_hops=1)
     assert [one.route.hops[0].pool.name for one in routes] == ["uniswap-v2"]
-    assert await best_route(chain, WETH.address, STRANGER, 10**18) is None
+    assert best(await priced_routes(chain, WETH.address, STRANGER, 10**18)) is None

@@ -6,7 +6,7 @@ from quietswap.chain.address import Address
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import TREASURY, WALLETS
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from quietswap.vendors.zeroex import settlers
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.sandbox.restored_chain import chain, module_chain
@@ -69,9 +69,9 @@ async def test_a_pause_leaves_none(chain: LocalChain) -> None:
 
 
 async def test_the_fault_is_a_pause_and_ends(chain: LocalChain) -> None:
-    await chain.rpc.batch(STAND_INS["zeroex"].under("settlers_removed"))
+    await chain.rpc.batch(stand_ins()["zeroex"].under("settlers_removed"))
     assert await genuine(chain) == frozenset()
-    await chain.rpc.batch(STAND_INS["zeroex"].under(None))
+    await chain.rpc.batch(stand_ins()["zeroex"].under(None))
     assert await genuine(chain) == set(zeroex_stand_in.GENUINE)
 
 

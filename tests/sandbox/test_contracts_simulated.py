@@ -9,9 +9,9 @@ from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, USDC, WETH, SandboxToken
-from quietswap.sandbox.vendors.market import best_route, routes_between
+from quietswap.sandbox.vendors.market import best, priced_routes, routes_between
 from quietswap.sandbox.vendors.router_calldata import RouterSwap
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from tests.sandbox.restored_chain import chain, module_chain
 from tests.vendors.case import cases
 
@@ -34,7 +34,7 @@ def simulation(router: str, swap: RouterSwap, token: SandboxToken) -> dict[str, 
         "to": swap.buy,
         "data": "0x" + abi.call("balanceOf(address)", PAUPER).hex(),
     }
-    trade = {"from": PAUPER, "to": spender, "data": "0x" + STAND_INS[router].encode(swap).hex()}
+    trade = {"from": PAUPER, "to": spender, "data": "0x" + stand_ins()[router].encode(swap).hex()}
     block = {
         "stateOverrides": {
             token.address: {"stateDiff": held},
@@ -51,7 +51,7 @@ async def simulated(
     """Return the quoted output and the calls' results; `above` is added to the minimum."""
     token = ALL_TOKENS[sell]
     amount = token.units(3000 / token.usd)
-    priced = await best_route(chain, token.address, ALL_TOKENS[buy].address, amount)
+    priced = best(await priced_routes(chain, token.address, ALL_TOKENS[buy].address, amount))
     assert priced is not None
     swap = RouterSwap(priced.route, amount, priced.amount_out + above, PAUPER)
     asked = simulation(router, swap, token)
@@ -59,7 +59,7 @@ async def simulated(
     return priced.amount_out, block["calls"]
 
 
-@pytest.mark.parametrize("router", STAND_INS)
+@pytest.mark.parametrize("router", stand_ins())
 @pytest.mark.parametrize("sell", [symbol for symbol in ALL_TOKENS if symbol not in ("WETH", "FEE")])
 async def test_it_delivers_the_promise(chain: LocalChain, router: str, sell: str) -> None:
     promised, (before, swap, after) = await simulated(chain, router, sell, "WETH")
@@ -68,7 +68,7 @@ async def test_it_delivers_the_promise(chain: LocalChain, router: str, sell: str
     assert 100_000 < int(swap["gasUsed"], 16) < 300_000
 
 
-@pytest.mark.parametrize("router", STAND_INS)
+@pytest.mark.parametrize("router", stand_ins())
 async def test_a_broken_minimum_fails_with_the_routers_own_error(
     chain: LocalChain, router: str
 ) -> None:

@@ -10,7 +10,7 @@ from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.vendors.market import Market
 from quietswap.sandbox.vendors.router_calldata import NOBODY
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from quietswap.vendors.openocean import stand_in as openocean_stand_in
 from quietswap.vendors.velora import stand_in as velora_stand_in
 
@@ -34,21 +34,20 @@ async def test_a_fault_changes_it_and_its_end_changes_it_back(
     chain: LocalChain, vendor: str, fault: str
 ) -> None:
     active_faults = ActiveFaults()
-    desk = STAND_INS[vendor](Market(chain), active_faults)._engine
-    (call,) = STAND_INS[vendor].under(None)
+    desk = stand_ins()[vendor](Market(chain), active_faults)
+    (call,) = stand_ins()[vendor].under(None)
     changed, honest = STATES[vendor, fault]
-    ask = desk.ask(WETH.address, USDC.address, 10**18)
     for text, expected in ((None, honest), (fault, changed), ("lie:2.0", honest)):
         if text:
             active_faults.put(vendor, text)
-        await desk.offer(ask)
+        await desk.offer(WETH.address, USDC.address, 10**18)
         assert await word(chain, call) == int(expected, 16)
 
 
 async def test_kyberswaps_owner_allows_a_token_only_under_the_fault(chain: LocalChain) -> None:
     data = abi.call("isWhitelist(address)", USDC.address)
     for fault, expected in ((None, 0), ("drain", 1), (None, 0)):
-        await chain.rpc.batch(STAND_INS["kyberswap"].under(fault))
+        await chain.rpc.batch(stand_ins()["kyberswap"].under(fault))
         assert abi.word(await chain.call(addresses.ROUTERS["kyberswap"], data), 0) == expected
 
 
@@ -59,4 +58,4 @@ async def test_a_method_that_velora_has_not_added_reverts(chain: LocalChain) -> 
 
 
 def test_a_vendor_without_keys_of_its_own_has_nothing_to_change() -> None:
-    assert STAND_INS["sushi"].under("drain") == ()
+    assert stand_ins()["sushi"].under("drain") == ()

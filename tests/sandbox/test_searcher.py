@@ -14,7 +14,7 @@ from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.searcher import Sandwich, amount_out, best_front, largest_front
 from quietswap.sandbox.vendors import router_calldata
 from quietswap.sandbox.vendors.market import PricedRoute, priced_routes
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
 
 POOL = 1_000_000
@@ -40,7 +40,7 @@ async def _through(
     best = await _v2(town, amount, (WETH.address, USDC.address))
     least = best.amount_out * (10_000 - slippage_bps) // 10_000
     swap = router_calldata.RouterSwap(best.route, amount, least, ALICE.address, best.amount_out)
-    data = STAND_INS[vendor].encode(swap)
+    data = stand_ins()[vendor].encode(swap)
     fields = TransactionFields(
         await town.nonce(), addresses.ROUTERS[vendor], data, 500_000, 5 * GWEI, GWEI
     )
@@ -94,7 +94,7 @@ def test_a_front_run_without_limit_has_a_summit() -> None:
     assert plan.profit(best) >= max(plan.profit(best * k // 10) for k in (5, 8, 9, 11, 12, 20))
 
 
-@pytest.mark.parametrize("vendor", STAND_INS)
+@pytest.mark.parametrize("vendor", stand_ins())
 async def test_a_public_swap_through_any_router_is_sandwiched(
     town: SmallNetwork, vendor: str
 ) -> None:

@@ -12,7 +12,7 @@ from quietswap.sandbox.contracts.addresses import ROUTERS
 from quietswap.sandbox.contracts.pools import ODD_TOKENS, TOKENS
 from quietswap.sandbox.faults import VENUES
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
-from quietswap.sandbox.vendors.quote_engine import STRANGER
+from quietswap.sandbox.vendors.stand_in import STRANGER
 from quietswap.vendors import VENDORS
 from tests import loopback
 from tests.vendors.case import ONE, Asked, Got, cases

@@ -23,7 +23,7 @@ from quietswap.sandbox.node import NodeProxy
 from quietswap.sandbox.relay import SandboxRelay
 from quietswap.sandbox.searcher import Searcher
 from quietswap.sandbox.vendors.market import CoinGeckoStub, DefiLlamaStub, FeedUpdater, Market
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 
 CONTROL = "control"
 
@@ -88,7 +88,7 @@ class SandboxNetwork:
             node = NodeProxy(chain.rpc, chain_lock, public, faults)
             stack.push_async_callback(node.close)
             market = Market(chain)
-            venues = {name: kind(market, faults) for name, kind in STAND_INS.items()}
+            venues = {name: kind(market, faults) for name, kind in stand_ins().items()}
             handlers: dict[str, Handler] = {name: one.handle for name, one in venues.items()}
             for price in (DefiLlamaStub, CoinGeckoStub):
                 handlers[price.name] = price(market, faults).handle
@@ -104,9 +104,7 @@ class SandboxNetwork:
 
             async def settled() -> None:
                 changing = [part.settled() for part in parts]
-                await asyncio.gather(
-                    *changing, *(one.governance.settle() for one in venues.values())
-                )
+                await asyncio.gather(*changing, *(one.settle() for one in venues.values()))
 
             every = [*relays.values()]
             control = ControlApi(chain, faults, builder, every, searcher, public, settled, feeds)

@@ -10,7 +10,7 @@ from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.abi import SEARCHER, TREASURY, WALLETS, Call, set_storage
 from quietswap.sandbox.contracts.pools import ALL_POOLS, WETH, Pool, SandboxToken
 from quietswap.sandbox.rpc import SandboxRpcClient
-from quietswap.sandbox.vendors.stand_ins import STAND_INS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 
 WALLET_USD, SEARCHER_USD = Decimal(100_000), Decimal(3_000_000)
 """USD value of each token that a wallet or thief, and that the searcher holds at genesis."""
@@ -41,7 +41,7 @@ async def deploy(rpc: SandboxRpcClient) -> None:
     """Fill the empty chain behind `rpc`. Raises MissingPackage, RpcError and GenesisFailed."""
     creations = artifacts.public_creations()
     code = [*_own_code(), *_set_code(creations.items())]
-    vendors = (call for stand_in in STAND_INS.values() for call in stand_in.genesis())
+    vendors = (call for stand_in in stand_ins().values() for call in stand_in.genesis())
     await rpc.batch([*code, *vendors, *pools.genesis(), *_money()])
     await rpc.call("anvil_setCoinbase", contract_addresses.BUILDER)
     await _construct_in_place(rpc, list(creations))
@@ -56,7 +56,7 @@ async def deploy(rpc: SandboxRpcClient) -> None:
 def _own_code() -> Iterator[Call]:
     contracts = dict(contract_addresses.CONTRACTS)
     contracts |= dict.fromkeys(contract_addresses.FEEDS.values(), "Feed")
-    for stand_in in STAND_INS.values():
+    for stand_in in stand_ins().values():
         contracts |= stand_in.contracts
     contracts |= {token.address: token.contract for token in _TOKENS if token.contract}
     return _set_code((at, artifacts.own_runtime(name)) for at, name in contracts.items())

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -10,27 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
-from quietswap.sandbox.contracts import abi
+from quietswap.sandbox.contracts import abi, pools
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.pools import (
-    BY_ADDRESS,
-    DAI,
-    POOLS,
-    USDC,
-    USDT,
-    WBTC,
-    WETH,
-    Pool,
-    SandboxToken,
-)
+from quietswap.sandbox.contracts.pools import BY_ADDRESS, POOLS, USDC, WETH, Pool, SandboxToken
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
 
 if TYPE_CHECKING:
     from quietswap.sandbox.chain.local_chain import LocalChain
-
-# Routes on the sandbox's pools. A contract on the chain computes their outputs.
-
 
 _HOPS = "(address,address,address,bool)[]"
 _BASE_GAS, _V2_GAS, _V3_GAS = 80_000, 65_000, 88_000
@@ -131,29 +118,18 @@ async def priced_routes(
     return sorted(priced, key=lambda one: one.amount_out, reverse=True)
 
 
-async def best_route(
-    chain: "LocalChain", sell: Address, buy: Address, amount: int, max_hops: int = 2
-) -> PricedRoute | None:
-    """Return the route with the highest output, or None."""
-    return next(iter(await priced_routes(chain, sell, buy, amount, max_hops)), None)
-
-
 async def amount_out(chain: "LocalChain", route: PoolRoute, amount: int) -> int:
     """Return the output of a route at the latest block; 0 when its pools cannot swap `amount`."""
     return (await amounts_out(chain, [route], amount))[0]
 
 
 async def amounts_out(chain: "LocalChain", routes: Sequence[PoolRoute], amount: int) -> list[int]:
-    """Return the output of each route at the latest block, with one call of the quoter."""
+    """Return the output of each route at the latest block, by one call of a contract."""
     hops = [[hop.words for hop in route.hops] for route in routes]
     asked = abi.call(f"quote({_HOPS}[],uint256)", hops, amount)
     return abi.uints(await chain.call(contract_addresses.QUOTER, asked))
 
 
-RouteChoice = Callable[[Sequence[PricedRoute]], PricedRoute | None]
-"""A vendor's choice among routes, which are sorted by output, the best first."""
-
-_MAX_HOPS = 3
 _SMALL_USD = Decimal(10)
 
 
@@ -176,31 +152,13 @@ class Market:
 
     chain: "LocalChain"
 
-    @staticmethod
-    def token(address: Address) -> SandboxToken | None:
-        """Return the token at an address, or None."""
-        return BY_ADDRESS.get(address)
-
-    async def route(
-        self, sell: Address, buy: Address, amount: int, choose: RouteChoice
-    ) -> PricedRoute | None:
-        """Return the route that a vendor chooses, with its output."""
-        return choose(await priced_routes(self.chain, sell, buy, amount, _MAX_HOPS))
-
-    async def delivers(self, route: PoolRoute, amount: int) -> int:
-        """Return the output of a route."""
-        return await amount_out(self.chain, route, amount)
-
     async def before_impact(self, route: PoolRoute, amount: int) -> int:
         """Return the output of `amount` without price impact."""
         small = max(amount // 10_000, 1)
         return await amount_out(self.chain, route, small) * amount // small
 
     async def usd_price(self, token: SandboxToken) -> Decimal:
-        """Return the price of one whole token in USDC, without pool fees.
-
-        Raises NoPrice.
-        """
+        """Return the price of one whole token in USDC, without pool fees. Raises NoPrice."""
         if token is USDC:
             return Decimal(1)
         small = token.units(_SMALL_USD / token.usd)
@@ -211,10 +169,8 @@ class Market:
         kept = Decimal(1)
         for hop in best.route.hops:
             kept *= 1 - Decimal(hop.pool.fee) / 1_000_000
-        whole_in, whole_out = (
-            Decimal(amount).scaleb(-one.decimals)
-            for amount, one in ((small, token), (best.amount_out, USDC))
-        )
+        whole_in = Decimal(small).scaleb(-token.decimals)
+        whole_out = Decimal(best.amount_out).scaleb(-USDC.decimals)
         return whole_out / kept / whole_in
 
     async def gas_price(self) -> int:
@@ -258,15 +214,14 @@ def direct_v2(routes: Sequence[PricedRoute]) -> PricedRoute | None:
     return only_v2(direct) or only_v2(routes)
 
 
-# Updates of the Chainlink feeds from the pools' prices.
-
-
-_FOLLOWING = {"ETH / USD": WETH, "BTC / USD": WBTC, "USDT / USD": USDT, "DAI / USD": DAI}
+_FOLLOWING = {
+    "ETH / USD": WETH, "BTC / USD": pools.WBTC, "USDT / USD": pools.USDT, "DAI / USD": pools.DAI,
+}  # fmt: skip
 """The feed of USDC stays at 1, because pool prices are in USDC."""
 
 
 class FeedUpdater:
-    """Writes the pools' prices to the feeds, except to those that were set by `by_hand`."""
+    """Writes the pools' prices to Chainlink's feeds, except to those that were set by `by_hand`."""
 
     def __init__(self, chain: "LocalChain") -> None:
         self._chain = chain
@@ -295,12 +250,6 @@ class FeedUpdater:
         except NoPrice:  # the pools are empty: like a real feed, keep the last answer
             return
         await self._chain.set_price(pair, usd)
-
-
-# Stand-ins for DefiLlama and CoinGecko, with the prices of the sandbox's pools.
-#
-# https://api-docs.defillama.com (`/prices/current/{coins}`) and
-# https://docs.coingecko.com/reference/simple-token-price.
 
 
 _YESTERDAY_S = 86_400
@@ -334,7 +283,7 @@ class _Quotes:
 
 
 class DefiLlamaStub(_Quotes):
-    """`handle` serves `/prices/current/ethereum:0x…,ethereum:0x…`."""
+    """`/prices/current/ethereum:0x…,ethereum:0x…` of https://api-docs.defillama.com."""
 
     name = "defillama"
 
@@ -357,7 +306,7 @@ class DefiLlamaStub(_Quotes):
 
 
 class CoinGeckoStub(_Quotes):
-    """`handle` serves `/api/v3/simple/token_price/ethereum`."""
+    """https://docs.coingecko.com/reference/simple-token-price."""
 
     name = "coingecko"
 

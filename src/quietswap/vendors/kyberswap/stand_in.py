@@ -21,35 +21,33 @@ from quietswap.sandbox.contracts.pools import BY_ADDRESS, POOLS
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
-from quietswap.sandbox.vendors.market import Hop, Market, PoolRoute, prefers_v3
-from quietswap.sandbox.vendors.quote_engine import (
+from quietswap.sandbox.vendors.market import Hop, Market, PoolRoute, amount_out, prefers_v3
+from quietswap.sandbox.vendors.router_calldata import FOREVER, NOBODY, RouterSwap
+from quietswap.sandbox.vendors.stand_in import (
     BadParameter,
     HopAmounts,
     PriceQuote,
     QueryParams,
-    RejectReason,
     VendorStandIn,
     less,
 )
-from quietswap.sandbox.vendors.router_calldata import FOREVER, NOBODY, RouterSwap
 from quietswap.vendors.kyberswap import VENDOR
 
 _BAD_QUERY = 400, 4001, "unable to bind query parameters"
 _BAD_BODY = 400, 4002, "unable to bind request body"
 _DEADLINE_S = 1200
 _MISSES = {
-    RejectReason.NO_ROUTE: (400, 4008, "route not found"),
-    RejectReason.UNKNOWN_TOKEN: (400, 4011, "token not found"),
-    RejectReason.RATE_LIMITED: (429, 429, "too many requests"),
-    RejectReason.REFUSED: (403, 403, "forbidden"),
+    "no_route": (400, 4008, "route not found"),
+    "unknown_token": (400, 4011, "token not found"),
+    "rate_limited": (429, 429, "too many requests"),
+    "refused": (403, 403, "forbidden"),
 }
 _LIMITS = {"x-ratelimit-limit": "30, 10", "x-aggregator-tier": "basic"}
 
-KYBERSWAP_DESCRIPTION = (
-    "(address,address,address[],uint256[],address[],uint256[],"
-    "address,uint256,uint256,uint256,bytes)"
+KYBERSWAP_SWAP = (
+    "swap((address,address,bytes,(address,address,address[],uint256[],address[],uint256[],"
+    "address,uint256,uint256,uint256,bytes),bytes))"
 )
-KYBERSWAP_SWAP = f"swap((address,address,bytes,{KYBERSWAP_DESCRIPTION},bytes))"
 KYBERSWAP_LIVE = 0x200
 """A flag in all live answers of 2026. The router's source does not read it."""
 KYBERSWAP_SIMPLE = 0x20
@@ -113,9 +111,7 @@ class StandIn(VendorStandIn):
         "partial_fill": partial_fill,
         "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
     }
-    contracts: ClassVar = {
-        VENDOR.router: "KyberRouter",
-    }
+    contracts: ClassVar = {VENDOR.router: "KyberRouter"}
     choose = staticmethod(prefers_v3)
 
     def __init__(self, market: Market, active_faults: ActiveFaults) -> None:
@@ -133,15 +129,15 @@ class StandIn(VendorStandIn):
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         match request.method, request.path:
             case "GET", "/ethereum/api/v1/routes":
-                offer = await self._engine.asked(query, "tokenIn", "tokenOut", "amountIn")
+                offer = await self.asked(query, "tokenIn", "tokenOut", "amountIn")
                 summary = await self._summary(offer)
-                return _success({"routeSummary": summary, "routerAddress": self._engine.router})
+                return _success({"routeSummary": summary, "routerAddress": self.router})
             case "POST", "/ethereum/api/v1/route/build":
                 return _success(await self._build(request))
         return HttpResponse(404, b"404 page not found", "text/plain")
 
-    def _missed(self, miss: RejectReason) -> Answer:
-        return _failure(*_MISSES[miss])
+    def _rejected(self, fault: str) -> Answer:
+        return _failure(*_MISSES[fault])
 
     def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
         details = [{"field": error.name, "message": str(error)}]
@@ -152,18 +148,18 @@ class StandIn(VendorStandIn):
             "tokenIn": offer.route.sell.lower(),
             "tokenOut": offer.route.buy.lower(),
             **await self._amounts(offer),
-            "gasPrice": str(await self._engine.market.gas_price()),
+            "gasPrice": str(await self.market.gas_price()),
             "l1FeeUsd": "0",
             "extraFee": {"feeAmount": "0", "chargeFeeBy": "", "isInBps": False, "feeReceiver": ""},
-            "route": [[_hop(step) for step in await self._engine.steps(offer)]],
+            "route": [[_hop(step) for step in await self.steps(offer)]],
             "routeID": str(uuid.uuid4()),
             "timestamp": int(time.time()),
         }
         return summary | {"checksum": self._checksum(summary)}
 
     async def _amounts(self, offer: PriceQuote) -> dict[str, str]:
-        amount = offer.ask.amount
-        worth = await self._engine.market.worth(offer.route, amount, offer.promised)
+        amount = offer.amount
+        worth = await self.market.worth(offer.route, amount, offer.promised)
         return {
             "amountIn": str(amount),
             "amountInUsd": f"{worth.in_usd:f}",
@@ -185,37 +181,32 @@ class StandIn(VendorStandIn):
         summary = body.get("routeSummary")
         if not isinstance(summary, dict) or summary.get("checksum") != self._checksum(summary):
             raise BadParameter("routeSummary", "the route summary was changed")
-        fields = QueryParams(
-            {name: str(value) for name, value in body.items() if value is not None}
-        )
+        fields = QueryParams({n: str(value) for n, value in body.items() if value is not None})
         fields.address("sender")
         recipient = fields.address("recipient")
         slippage = fields.integer("slippageTolerance", 0, 2000, 0)
         deadline = fields.integer("deadline", 0, 2**63, int(time.time()) + _DEADLINE_S)
         offer = await self._again(summary)
         least = less(offer.promised, slippage)
+        data = self.calldata(offer, min_out=least, recipient=recipient, deadline=deadline)
         return await self._amounts(offer) | {
             "additionalCostUsd": "0",
             "additionalCostMessage": "",
             "outputChange": _change(int(summary["amountOut"]), offer.promised),
-            "data": self._engine.calldata(
-                offer, min_out=least, recipient=recipient, deadline=deadline
-            ),
-            "routerAddress": self._engine.router,
-            "transactionValue": str(self._engine.value),
+            "data": data,
+            "routerAddress": self.router,
+            "transactionValue": str(self.value),
         }
 
     async def _again(self, summary: dict[str, Any]) -> PriceQuote:
         """Return the offer of a summary at present prices."""
-        self._engine.check_open()
+        self.check_open()
         pools = {pool.address.lower(): pool for pool in POOLS}
-        hops = [
-            Hop(pools[row["pool"]], from_any_case(row["tokenIn"])) for row in summary["route"][0]
-        ]
+        rows = summary["route"][0]
+        hops = [Hop(pools[row["pool"]], from_any_case(row["tokenIn"])) for row in rows]
         route, amount = PoolRoute(tuple(hops)), int(summary["amountIn"])
-        delivered = await self._engine.market.delivers(route, amount)
-        ask = self._engine.ask(route.sell, route.buy, amount)
-        return PriceQuote(ask, route, delivered, self._engine.promise(delivered))
+        delivered = await amount_out(self.market.chain, route, amount)
+        return PriceQuote(route, amount, delivered, self.promise(delivered))
 
 
 def _hop(step: HopAmounts) -> dict[str, Any]:

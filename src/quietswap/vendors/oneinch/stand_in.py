@@ -15,25 +15,24 @@ from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
 from quietswap.sandbox.vendors.market import best
-from quietswap.sandbox.vendors.quote_engine import (
+from quietswap.sandbox.vendors.router_calldata import FOREVER, RouterSwap
+from quietswap.sandbox.vendors.stand_in import (
     BadParameter,
     PriceQuote,
     QueryParams,
-    RejectReason,
     VendorStandIn,
     described,
     less,
 )
-from quietswap.sandbox.vendors.router_calldata import FOREVER, RouterSwap
 from quietswap.vendors.oneinch import VENDOR
 
 _SWAP, _QUOTE = "/swap/v6.1/1/swap", "/swap/v6.1/1/quote"
 _FEE_BPS = 10
 _MISSES = {
-    RejectReason.NO_ROUTE: (400, "insufficient liquidity"),
-    RejectReason.UNKNOWN_TOKEN: (400, "cannot sync token"),
-    RejectReason.RATE_LIMITED: (429, "The limit of requests per second has been exceeded"),
-    RejectReason.REFUSED: (403, "access denied"),
+    "no_route": (400, "insufficient liquidity"),
+    "unknown_token": (400, "cannot sync token"),
+    "rate_limited": (429, "The limit of requests per second has been exceeded"),
+    "refused": (403, "access denied"),
 }
 
 ONEINCH_SWAP = "swap(address,(address,address,address,address,uint256,uint256,uint256),bytes)"
@@ -49,10 +48,8 @@ def made_up_pool(swap: RouterSwap) -> bytes:
 def encode(swap: RouterSwap) -> bytes:
     """AggregationRouterV6 `swap`, selector 0x07ed2379."""
     executor = swap.runner("oneinch")
-    desc = (
-        *(swap.sell, swap.buy, executor, swap.recipient),
-        *(swap.amount, swap.min_out, swap.flags),
-    )
+    tokens = swap.sell, swap.buy, executor, swap.recipient
+    desc = (*tokens, swap.amount, swap.min_out, swap.flags)
     return abi.call(ONEINCH_SWAP, executor, desc, swap.plan())
 
 
@@ -60,15 +57,8 @@ def drain(swap: RouterSwap) -> bytes:
     """`clipperSwap`, which sends any amount to any exchange; this one pays the quoted output."""
     return abi.call(
         "clipperSwap(address,uint256,address,uint256,uint256,uint256,bytes32,bytes32)",
-        *(
-            addresses.THIEF,
-            int(swap.sell, 16),
-            swap.buy,
-            hostile.GREED * swap.amount,
-            swap.quote,
-            FOREVER,
-        ),
-        *(b"", b""),
+        *(addresses.THIEF, int(swap.sell, 16), swap.buy, hostile.GREED * swap.amount),
+        *(swap.quote, FOREVER, b"", b""),
     )
 
 
@@ -105,9 +95,7 @@ class StandIn(VendorStandIn):
         "partial_fill": partial_fill,
         "permit_inside": hostile.changed(encode, flags=_PERMIT2),
     }
-    contracts: ClassVar = {
-        VENDOR.router: "OneInchRouter",
-    }
+    contracts: ClassVar = {VENDOR.router: "OneInchRouter"}
     choose = staticmethod(best)
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
@@ -116,13 +104,13 @@ class StandIn(VendorStandIn):
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
             return _failure(401, "invalid api key")
-        offer = await self._engine.asked(query, "src", "dst", "amount")
+        offer = await self.asked(query, "src", "dst", "amount")
         if request.path == _QUOTE:
             return json_reply(_quoted(offer, query))
         return await self._swap(offer, query)
 
-    def _missed(self, miss: RejectReason) -> Answer:
-        return _failure(*_MISSES[miss])
+    def _rejected(self, fault: str) -> Answer:
+        return _failure(*_MISSES[fault])
 
     def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
         return _failure(400, str(error))
@@ -136,27 +124,25 @@ class StandIn(VendorStandIn):
             return refusal
         least = less(less(offer.promised, _FEE_BPS), slippage * 100)
         recipient = query.address("receiver", wallet)
-        data = self._engine.calldata(offer, min_out=least, recipient=recipient)
+        data = self.calldata(offer, min_out=least, recipient=recipient)
         own = {"from": wallet.lower(), "gas": offer.route.gas if estimates else 0}
-        return json_reply(
-            _quoted(offer, query) | {"tx": await self._engine.transaction(data) | own}
-        )
+        return json_reply(_quoted(offer, query) | {"tx": await self.transaction(data) | own})
 
     async def _refusal(self, offer: PriceQuote, wallet: Address) -> HttpResponse | None:
-        chain, token, amount = self._engine.market.chain, offer.route.sell, offer.ask.amount
+        chain, token, amount = self.market.chain, offer.route.sell, offer.amount
         if (balance := await chain.token_balance(token, wallet)) < amount:
             return _failure(400, f"Not enough balance. Amount: {amount}. Balance: {balance}")
-        allowance = await chain.allowance(token, wallet, self._engine.router)
+        allowance = await chain.allowance(token, wallet, self.router)
         if allowance < amount:
             text = f"Not enough allowance. Amount: {amount}. Allowance: {allowance}."
-            return _failure(400, f"{text} Spender: {self._engine.router.lower()}")
+            return _failure(400, f"{text} Spender: {self.router.lower()}")
         return None
 
 
 def _quoted(offer: PriceQuote, query: QueryParams) -> dict[str, Any]:
     answer: dict[str, Any] = {"dstAmount": str(less(offer.promised, _FEE_BPS))}
     if query.flag("includeTokensInfo"):
-        answer |= {"srcToken": _token(offer.ask.sell), "dstToken": _token(offer.ask.buy)}
+        answer |= {"srcToken": _token(offer.sell), "dstToken": _token(offer.buy)}
     if query.flag("includeProtocols"):
         answer |= {"protocols": _protocols(offer)}
     if query.flag("includeGas"):
@@ -170,26 +156,15 @@ def _token(token: SandboxToken) -> dict[str, Any]:
 
 
 def _protocols(offer: PriceQuote) -> list[dict[str, Any]]:
-    hops = [
-        {
-            "part": 100,
-            "dst": hop.token_out.lower(),
-            "fromTokenId": at,
-            "toTokenId": at + 1,
-            "protocols": [{"name": "UNISWAP_V3" if hop.pool.v3 else "UNISWAP_V2", "part": 100}],
-        }
-        for at, hop in enumerate(offer.route.hops)
-    ]
-    sold = [hop.token_in.lower() for hop in offer.route.hops]
-    return [{"token": one, "hops": [hop]} for one, hop in zip(sold, hops, strict=True)]
+    found = []
+    for at, hop in enumerate(offer.route.hops):
+        names = [{"name": "UNISWAP_V3" if hop.pool.v3 else "UNISWAP_V2", "part": 100}]
+        ends = {"dst": hop.token_out.lower(), "fromTokenId": at, "toTokenId": at + 1}
+        step = {"part": 100} | ends | {"protocols": names}
+        found.append({"token": hop.token_in.lower(), "hops": [step]})
+    return found
 
 
 def _failure(status: int, description: str) -> HttpResponse:
-    body = {
-        "error": responses[status],
-        "description": description,
-        "statusCode": status,
-        "requestId": str(uuid.uuid4()),
-        "meta": [],
-    }
-    return json_reply(body, status)
+    body = {"error": responses[status], "description": description, "statusCode": status}
+    return json_reply(body | {"requestId": str(uuid.uuid4()), "meta": []}, status)

@@ -16,16 +16,15 @@ from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
 from quietswap.sandbox.vendors.market import PricedRoute
-from quietswap.sandbox.vendors.quote_engine import (
+from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
+from quietswap.sandbox.vendors.stand_in import (
     BadParameter,
     PriceQuote,
     QueryParams,
-    RejectReason,
     VendorStandIn,
     described,
     less,
 )
-from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors.openocean import VENDOR
 
 _CHAINS = ("1", "eth", "ethereum")
@@ -36,11 +35,11 @@ _QUOTED = (
 )  # fmt: skip
 """What `/quote` has of the members of `/swap`."""
 _UNKNOWN = {"code": 400, "error": "token not found", "errorMsg": "outToken is not supported"}
-_MISSES: dict[RejectReason, tuple[dict[str, Any], int]] = {
-    RejectReason.NO_ROUTE: ({"code": 200, "data": None}, 200),
-    RejectReason.UNKNOWN_TOKEN: (_UNKNOWN, 400),
-    RejectReason.RATE_LIMITED: ({"code": 429, "error": "Too Many Requests"}, 429),
-    RejectReason.REFUSED: ({"code": 403, "error": "Forbidden"}, 403),
+_MISSES: dict[str, tuple[dict[str, Any], int]] = {
+    "no_route": ({"code": 200, "data": None}, 200),
+    "unknown_token": (_UNKNOWN, 400),
+    "rate_limited": ({"code": 429, "error": "Too Many Requests"}, 429),
+    "refused": ({"code": 403, "error": "Forbidden"}, 403),
 }
 
 
@@ -131,8 +130,7 @@ class StandIn(VendorStandIn):
 
     @staticmethod
     def under(fault: str | None) -> Sequence[Call]:
-        thief = fault == "new_implementation"
-        return [openocean_runs(THIEF if thief else EXCHANGE)]
+        return [openocean_runs(THIEF if fault == "new_implementation" else EXCHANGE)]
 
     async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
         if request.method != "GET" or request.path not in _SWAPS | _QUOTES:
@@ -140,42 +138,38 @@ class StandIn(VendorStandIn):
         if not request.query.keys() & {"gasPriceDecimals", "gasPrice"}:
             return json_reply({"code": 200})
         slippage = query.decimal("slippage", "0.05", "50", "1")
-        offer = await self._engine.asked(
-            query, "inTokenAddress", "outTokenAddress", "amountDecimals"
-        )
+        offer = await self.asked(query, "inTokenAddress", "outTokenAddress", "amountDecimals")
         least = less(offer.promised, slippage * 100)
         data = await self._quoted(offer, least)
         if request.path in _QUOTES:
-            own = {"estimatedGas": str(offer.route.gas), "exchange": self._engine.router}
+            own = {"estimatedGas": str(offer.route.gas), "exchange": self.router}
             data = {name: data[name] for name in _QUOTED} | own
         elif query.text("account", "-") != "-":
             account = query.address("account")
-            data |= {
-                "from": query.address("sender", account),
-                "data": self._engine.calldata(offer, min_out=least, recipient=account),
-            }
+            calldata = self.calldata(offer, min_out=least, recipient=account)
+            data |= {"from": query.address("sender", account), "data": calldata}
         return json_reply({"code": 200, "data": data})
 
-    def _missed(self, miss: RejectReason) -> Answer:
-        return json_reply(*_MISSES[miss])
+    def _rejected(self, fault: str) -> Answer:
+        return json_reply(*_MISSES[fault])
 
     def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
         return json_reply({"code": 400, "error": str(error), "errorMsg": str(error)}, 400)
 
     async def _quoted(self, offer: PriceQuote, least: int) -> dict[str, Any]:
-        ask, market = offer.ask, self._engine.market
-        promised = self._engine.promise(await market.before_impact(offer.route, ask.amount))
+        market = self.market
+        promised = self.promise(await market.before_impact(offer.route, offer.amount))
         impact = (Decimal(offer.promised) / promised - 1) * 100 if promised else Decimal(0)
         first = _dex(offer.route.hops[0].pool.v3)
         return {
-            "inToken": await self._token(ask.sell, ask.amount),
-            "outToken": await self._token(ask.buy, promised),
-            "inAmount": str(ask.amount),
+            "inToken": await self._token(offer.sell, offer.amount),
+            "outToken": await self._token(offer.buy, promised),
+            "inAmount": str(offer.amount),
             "outAmount": str(promised),
             "minOutAmount": str(least),
             "estimatedGas": offer.route.gas,
-            "to": self._engine.router,
-            "value": str(self._engine.value),
+            "to": self.router,
+            "value": str(self.value),
             "gasPrice": str(await market.gas_price()),
             "chainId": 1,
             "price_impact": f"{impact:.2f}%",
@@ -185,7 +179,7 @@ class StandIn(VendorStandIn):
         }
 
     async def _token(self, token: SandboxToken, amount: int) -> dict[str, Any]:
-        usd = await self._engine.market.usd_price(token)
+        usd = await self.market.usd_price(token)
         volume = float(usd * amount / 10**token.decimals)
         return described(token) | {"usd": f"{usd:.6f}", "volume": volume}
 
@@ -195,14 +189,10 @@ def _dex(v3: bool) -> str:
 
 
 def _path(offer: PriceQuote) -> dict[str, Any]:
-    steps = [
-        {
-            "from": hop.token_in,
-            "to": hop.token_out,
-            "parts": 100,
-            "dexes": [{"dex": _dex(hop.pool.v3), "percentage": 100}],
-        }
-        for hop in offer.route.hops
-    ]
+    steps = []
+    for hop in offer.route.hops:
+        dexes = [{"dex": _dex(hop.pool.v3), "percentage": 100}]
+        ends = {"from": hop.token_in, "to": hop.token_out}
+        steps.append(ends | {"parts": 100, "dexes": dexes})
     routes = [{"parts": 1, "percentage": 100, "subRoutes": steps}]
     return {"from": offer.route.sell, "to": offer.route.buy, "parts": 1, "routes": routes}

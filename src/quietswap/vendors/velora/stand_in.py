@@ -17,17 +17,16 @@ from quietswap.sandbox.contracts.pools import BY_ADDRESS, V3_WETH_USDC
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
 from quietswap.sandbox.vendors.market import only_v2
-from quietswap.sandbox.vendors.quote_engine import (
+from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
+from quietswap.sandbox.vendors.stand_in import (
     STRANGER,
     BadParameter,
     HopAmounts,
     PriceQuote,
     QueryParams,
-    RejectReason,
     VendorStandIn,
     less,
 )
-from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors.velora import VENDOR
 
 V5_ROUTER = "0xDEF171Fe48CF0115B1d80b88dc8eAB59176FEe57"
@@ -35,10 +34,10 @@ V5_SPENDER = "0x216b4b4ba9f3e719726886d34a177484278bfcae"
 _V5_SELECTOR = "0xa94e78ef"
 _ANONYMOUS_FEE_BPS = 1
 _MISSES = {
-    RejectReason.NO_ROUTE: (400, "No routes found with enough liquidity"),
-    RejectReason.UNKNOWN_TOKEN: (400, "Invalid destToken"),
-    RejectReason.RATE_LIMITED: (429, "Rate limited"),
-    RejectReason.REFUSED: (403, "Forbidden"),
+    "no_route": (400, "No routes found with enough liquidity"),
+    "unknown_token": (400, "Invalid destToken"),
+    "rate_limited": (429, "Rate limited"),
+    "refused": (403, "Forbidden"),
 }
 
 VELORA_SWAP = (
@@ -104,18 +103,12 @@ class StandIn(VendorStandIn):
         "lying_executor": hostile.lying(encode),
         "drain": drain,
         "partner_takes": hostile.changed(
-            encode,
-            quoted_out=1,
-            partner=addresses.THIEF,
-            flags=VELORA_CAP_SURPLUS | _TAKE_SURPLUS,
+            encode, quoted_out=1, partner=addresses.THIEF, flags=VELORA_CAP_SURPLUS | _TAKE_SURPLUS
         ),
         "other_token": other_token,
         "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
     }
-    contracts: ClassVar = {
-        VENDOR.router: "VeloraAugustus",
-        THIEF: "VeloraThief",
-    }
+    contracts: ClassVar = {VENDOR.router: "VeloraAugustus", THIEF: "VeloraThief"}
     choose = staticmethod(only_v2)
 
     @staticmethod
@@ -132,7 +125,7 @@ class StandIn(VendorStandIn):
         if query.text("side", "SELL") != "SELL":
             raise BadParameter("side", "only SELL is supported")
         wallet = query.address("userAddress", STRANGER if request.path == "/prices" else None)
-        offer = await self._engine.asked(query, "srcToken", "destToken", "amount")
+        offer = await self.asked(query, "srcToken", "destToken", "amount")
         is_v6 = query.text("version", "5") == "6.2"
         route = await self._price_route(offer, query, is_v6=is_v6)
         most = query.decimal("maxImpact", "0", "100", "15")
@@ -142,19 +135,19 @@ class StandIn(VendorStandIn):
             return json_reply({"error": text, "value": f"{impact:.2f}%", "priceRoute": route}, 400)
         if request.path == "/prices":
             return json_reply({"priceRoute": route})
-        data = self._engine.calldata(
+        data = self.calldata(
             offer,
             min_out=less(offer.promised, query.integer("slippage", 0, 10_000, 0)),
             recipient=query.address("receiver", wallet),
             fee_bps=_fee_bps(query),
         )
-        transaction = await self._engine.transaction(data) | {"from": wallet, "chainId": 1}
+        transaction = await self.transaction(data) | {"from": wallet, "chainId": 1}
         if not is_v6:
             transaction |= {"to": V5_ROUTER, "data": _V5_SELECTOR + data[10:]}
         return json_reply({"priceRoute": route, "txParams": transaction})
 
-    def _missed(self, miss: RejectReason) -> Answer:
-        status, text = _MISSES[miss]
+    def _rejected(self, fault: str) -> Answer:
+        status, text = _MISSES[fault]
         return json_reply({"error": text}, status)
 
     def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
@@ -165,24 +158,24 @@ class StandIn(VendorStandIn):
     async def _price_route(
         self, offer: PriceQuote, query: QueryParams, *, is_v6: bool
     ) -> dict[str, Any]:
-        market = self._engine.market
-        worth = await market.worth(offer.route, offer.ask.amount, offer.promised)
+        market = self.market
+        worth = await market.worth(offer.route, offer.amount, offer.promised)
         fee = _fee_bps(query)
-        legs = [_leg(step) for step in await self._engine.steps(offer)]
+        legs = [_leg(step) for step in await self.steps(offer)]
         route: dict[str, Any] = {
             "blockNumber": await market.block_number(),
             "network": 1,
             "srcToken": offer.route.sell.lower(),
             "srcDecimals": query.integer("srcDecimals", 0, 255, 18),
-            "srcAmount": str(offer.ask.amount),
+            "srcAmount": str(offer.amount),
             "destToken": offer.route.buy.lower(),
             "destDecimals": query.integer("destDecimals", 0, 255, 18),
             "destAmount": str(offer.promised),
             "bestRoute": [{"percent": 100, "swaps": legs}],
             "side": "SELL",
             "version": "6.2" if is_v6 else "5",
-            "contractAddress": self._engine.router.lower() if is_v6 else V5_ROUTER,
-            "tokenTransferProxy": self._engine.spender.lower() if is_v6 else V5_SPENDER,
+            "contractAddress": self.router.lower() if is_v6 else V5_ROUTER,
+            "tokenTransferProxy": self.spender.lower() if is_v6 else V5_SPENDER,
             "contractMethod": "swapExactAmountIn" if is_v6 else "multiSwap",
             "partnerFee": fee / 100,
             "partner": query.text("partner", "anon"),

@@ -16,15 +16,14 @@ from quietswap.sandbox.contracts.pools import BY_ADDRESS
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
 from quietswap.sandbox.vendors.market import best
-from quietswap.sandbox.vendors.quote_engine import (
+from quietswap.sandbox.vendors.router_calldata import FOREVER, NOBODY, RouterSwap
+from quietswap.sandbox.vendors.stand_in import (
     BadParameter,
     PriceQuote,
     QueryParams,
-    RejectReason,
     VendorStandIn,
     less,
 )
-from quietswap.sandbox.vendors.router_calldata import FOREVER, NOBODY, RouterSwap
 from quietswap.vendors.zeroex import VENDOR
 
 _QUOTE, _PRICE = "/swap/allowance-holder/quote", "/swap/allowance-holder/price"
@@ -32,9 +31,9 @@ ZERO = Address("0x" + "0" * 40)
 _FEE_BPS = 15
 _NO_TAX = {"buyTaxBps": "0", "sellTaxBps": "0", "transferTaxBps": "0"}
 _MISSES = {
-    RejectReason.UNKNOWN_TOKEN: (400, "TOKEN_NOT_SUPPORTED", "Token is not supported"),
-    RejectReason.RATE_LIMITED: (429, "RATE_LIMITED", "Rate limit exceeded"),
-    RejectReason.REFUSED: (403, "TAKER_NOT_AUTHORIZED_FOR_TRADE", "The taker is not authorized"),
+    "unknown_token": (400, "TOKEN_NOT_SUPPORTED", "Token is not supported"),
+    "rate_limited": (429, "RATE_LIMITED", "Rate limit exceeded"),
+    "refused": (403, "TAKER_NOT_AUTHORIZED_FOR_TRADE", "The taker is not authorized"),
 }
 
 ZEROEX_EXEC = "exec(address,address,uint256,address,bytes)"
@@ -137,22 +136,22 @@ class StandIn(VendorStandIn):
         priced = request.path == _PRICE
         taker = query.address("taker", ZERO if priced else None)
         slippage = query.integer("slippageBps", 0, 10_000, 100)
-        offer = await self._engine.asked(query, "sellToken", "buyToken", "sellAmount")
+        offer = await self.asked(query, "sellToken", "buyToken", "sellAmount")
         net = less(offer.promised, _FEE_BPS)
         least = less(net, slippage)
         gas = {"gas": str(offer.route.gas + 60_000)}
         quote = await self._quoted(offer, taker, net, least)
         if priced:
-            price = {"gasPrice": str(await self._engine.market.gas_price())}
+            price = {"gasPrice": str(await self.market.gas_price())}
             return json_reply(quote | gas | price)
         recipient = query.address("recipient", taker)
-        data = self._engine.calldata(offer, min_out=least, recipient=recipient)
-        return json_reply(quote | {"transaction": await self._engine.transaction(data) | gas})
+        data = self.calldata(offer, min_out=least, recipient=recipient)
+        return json_reply(quote | {"transaction": await self.transaction(data) | gas})
 
-    def _missed(self, miss: RejectReason) -> Answer:
-        if miss is RejectReason.NO_ROUTE:
+    def _rejected(self, fault: str) -> Answer:
+        if fault == "no_route":
             return json_reply({"liquidityAvailable": False, "zid": _zid()})
-        return _failure(*_MISSES[miss])
+        return _failure(*_MISSES[fault])
 
     def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
         details = [{"field": error.name, "reason": str(error)}]
@@ -164,10 +163,10 @@ class StandIn(VendorStandIn):
         sell, buy = offer.route.sell.lower(), offer.route.buy.lower()
         fee = {"amount": str(offer.promised - net), "token": buy, "type": "volume"}
         none = dict.fromkeys(("integratorFee", "integratorFees", "gasFee"))
-        gas = offer.route.gas * await self._engine.market.gas_price()
+        gas = offer.route.gas * await self.market.gas_price()
         return {
-            "allowanceTarget": self._engine.spender.lower(),
-            "blockNumber": str(await self._engine.market.block_number()),
+            "allowanceTarget": self.spender.lower(),
+            "blockNumber": str(await self.market.block_number()),
             "buyAmount": str(net),
             "buyToken": buy,
             "fees": none | {"zeroExFee": fee},
@@ -176,7 +175,7 @@ class StandIn(VendorStandIn):
             "minBuyAmount": str(least),
             "mode": "exact-in",
             "route": _route(offer),
-            "sellAmount": str(offer.ask.amount),
+            "sellAmount": str(offer.amount),
             "sellToken": sell,
             "tokenMetadata": {"buyToken": _NO_TAX, "sellToken": _NO_TAX},
             "totalNetworkFee": str(gas),
@@ -184,8 +183,8 @@ class StandIn(VendorStandIn):
         }
 
     async def _issues(self, offer: PriceQuote, taker: Address) -> dict[str, Any]:
-        chain, token, amount = self._engine.market.chain, offer.route.sell, offer.ask.amount
-        spender = self._engine.spender
+        chain, token, amount = self.market.chain, offer.route.sell, offer.amount
+        spender = self.spender
         allowance = await chain.allowance(token, taker, spender)
         balance = await chain.token_balance(token, taker)
         short = {"actual": str(allowance), "spender": spender.lower()}
@@ -199,15 +198,11 @@ class StandIn(VendorStandIn):
 
 
 def _route(offer: PriceQuote) -> dict[str, Any]:
-    fills = [
-        {
-            "from": hop.token_in.lower(),
-            "to": hop.token_out.lower(),
-            "source": "Uniswap_V3" if hop.pool.v3 else "Uniswap_V2",
-            "proportionBps": "10000",
-        }
-        for hop in offer.route.hops
-    ]
+    fills = []
+    for hop in offer.route.hops:
+        ends = {"from": hop.token_in.lower(), "to": hop.token_out.lower()}
+        source = "Uniswap_V3" if hop.pool.v3 else "Uniswap_V2"
+        fills.append(ends | {"source": source, "proportionBps": "10000"})
     path = offer.route.path
     tokens = [{"address": one.lower(), "symbol": BY_ADDRESS[one].symbol} for one in path]
     return {"fills": fills, "tokens": tokens}

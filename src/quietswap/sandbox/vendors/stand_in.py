@@ -1,54 +1,52 @@
-"""The common part of the venues: request parsing, pricing, calldata and faults.
+"""What the vendors' stand-ins share: reading a request, pricing, calldata and faults.
 
-Each vendor's wire format and route choice are in its own module.
+Each vendor's wire format and route choice are in `quietswap.vendors.NAME.stand_in`.
 """
 
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
-from enum import Enum
 from fractions import Fraction
+from functools import cache
+from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
-from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.abi import Call
-from quietswap.sandbox.contracts.pools import SandboxToken
+from quietswap.sandbox.contracts.pools import BY_ADDRESS, SandboxToken
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest
-from quietswap.sandbox.rpc import SandboxRpcClient
 from quietswap.sandbox.vendors.hostile_calldata import Attack
-from quietswap.sandbox.vendors.market import Hop, Market, PoolRoute, PricedRoute, RouteChoice
+from quietswap.sandbox.vendors.market import (
+    Hop,
+    Market,
+    PoolRoute,
+    PricedRoute,
+    amount_out,
+    priced_routes,
+)
 from quietswap.sandbox.vendors.router_calldata import RouterSwap
+from quietswap.vendors import OVER_HTTP
 from quietswap.vendors.vendor import Vendor
 
 STRANGER = addresses.from_any_case("0xbad0000000000000000000000000000000000bad")
 """The recipient, router or spender that a fault names; its key is unknown."""
-ONE_ETH = 10**18
 _FINE = 10_000
 """Slippage is rounded to 1/10 000 of a basis point: vendors take it in percent and fractions."""
+_MAX_HOPS = 3
+_REJECTS = frozenset({"no_route", "unknown_token", "rate_limited", "refused"})
+"""The faults that keep a venue from quoting. Each vendor reports them in its own format."""
+_GOVERNED = frozenset({"drain", "new_implementation", "settlers_removed"})
+"""The faults that need the vendor's administrator keys on mainnet."""
 _T = TypeVar("_T")
 _N = TypeVar("_N", int, Decimal)
 
 
-class RejectReason(Enum):
-    """Why a venue has no quote. Each vendor reports it in its own format."""
-
-    NO_ROUTE = "no_route"
-    UNKNOWN_TOKEN = "unknown_token"
-    RATE_LIMITED = "rate_limited"
-    REFUSED = "refused"
-
-
 class QuoteRejected(Exception):
-    """The venue has no quote."""
-
-    def __init__(self, miss: RejectReason) -> None:
-        super().__init__(miss.value)
-        self.miss = miss
+    """The venue has no quote; `str()` is the name of the fault with this answer."""
 
 
 class BadParameter(Exception):
@@ -60,168 +58,34 @@ class BadParameter(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class PriceRequest:
-    """A price request: `amount` in smallest units of `sell`."""
-
-    sell: SandboxToken
-    buy: SandboxToken
-    amount: int
-
-
-@dataclass(frozen=True, slots=True)
 class PriceQuote:
     """A quote: `delivered` is the output at the latest block, `promised` what the venue says."""
 
-    ask: PriceRequest
     route: PoolRoute
+    amount: int
     delivered: int
     promised: int
+
+    @property
+    def sell(self) -> SandboxToken:
+        return BY_ADDRESS[self.route.sell]
+
+    @property
+    def buy(self) -> SandboxToken:
+        return BY_ADDRESS[self.route.buy]
 
 
 @dataclass(frozen=True, slots=True)
 class HopAmounts:
-    """One hop of an offer with its input and output amounts."""
+    """One hop of a quote with its input and output amounts."""
 
     hop: Hop
     amount_in: int
     amount_out: int
 
 
-_GOVERNED = frozenset({"drain", "new_implementation", "settlers_removed"})
-"""The faults that need the vendor's administrator keys on mainnet."""
-
-
-@dataclass
-class VendorGovernance:
-    """Changes a vendor's contracts as its fault needs, and back when the fault ends.
-
-    On mainnet the vendor changes which code and targets they trust by a transaction. Here it is a
-    word of storage.
-    """
-
-    vendor: str
-    under: Callable[[str | None], Sequence[Call]]
-    rpc: SandboxRpcClient
-    active_faults: ActiveFaults
-    _shown: str | None = None
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    async def settle(self) -> None:
-        """Apply the state that the current fault needs."""
-        async with self._lock:
-            kind = self.active_faults.kind(self.vendor)
-            needed = kind if kind in _GOVERNED else None
-            if needed != self._shown:
-                await self.rpc.batch(self.under(needed))
-                self._shown = needed
-
-
-@dataclass(frozen=True)
-class QuoteEngine:
-    """Prices and calldata of the vendor `name`, with its active fault."""
-
-    name: str
-    market: Market
-    active_faults: ActiveFaults
-    choose: RouteChoice
-    encode: Attack
-    attacks: Mapping[str, Attack]
-    governance: VendorGovernance
-
-    @property
-    def router(self) -> Address:
-        """The contract to call and approve, as this venue names it now."""
-        return STRANGER if self._shows("foreign_router") else contract_addresses.ROUTERS[self.name]
-
-    @property
-    def spender(self) -> Address:
-        """The contract to approve, where the vendor names one in addition to the router."""
-        return STRANGER if self._shows("spender_differs") else self.router
-
-    @property
-    def value(self) -> int:
-        """The transaction's value in wei."""
-        return ONE_ETH if self._shows("value_not_zero") else 0
-
-    async def transaction(self, data: str) -> dict[str, str]:
-        """Return the transaction fields that most vendors name alike."""
-        price = str(await self.market.gas_price())
-        to = self.router.lower()
-        return {"to": to, "data": data, "value": str(self.value), "gasPrice": price}
-
-    def check_open(self) -> None:
-        """Raise QuoteRejected when a fault keeps the venue from quoting."""
-        kind = self.active_faults.kind(self.name)
-        if kind in {miss.value for miss in RejectReason}:
-            raise QuoteRejected(RejectReason(kind))
-
-    def ask(self, sell: Address, buy: Address, amount: int) -> PriceRequest:
-        """Return the request. Raises QuoteRejected when a token is unknown."""
-        tokens = self.market.token(sell), self.market.token(buy)
-        if tokens[0] is None or tokens[1] is None:
-            raise QuoteRejected(RejectReason.UNKNOWN_TOKEN)
-        return PriceRequest(tokens[0], tokens[1], amount)
-
-    async def offer(self, ask: PriceRequest) -> PriceQuote:
-        """Return the route that this venue chooses. Raises QuoteRejected."""
-        self.check_open()
-        await self.governance.settle()
-        priced = await self.market.route(ask.sell.address, ask.buy.address, ask.amount, self.choose)
-        if priced is None:
-            raise QuoteRejected(RejectReason.NO_ROUTE)
-        return PriceQuote(ask, priced.route, priced.amount_out, self.promise(priced.amount_out))
-
-    async def asked(self, query: "QueryParams", sell: str, buy: str, amount: str) -> PriceQuote:
-        """Return the offer for a query; `sell`, `buy` and `amount` are its parameter names.
-
-        Raises QuoteRejected and BadParameter.
-        """
-        tokens = query.address(sell), query.address(buy)
-        return await self.offer(self.ask(*tokens, query.amount(amount)))
-
-    async def steps(self, offer: PriceQuote) -> list[HopAmounts]:
-        """Return an offer's hops with their real amounts."""
-        steps, amount = [], offer.ask.amount
-        for hop in offer.route.hops:
-            out = await self.market.delivers(PoolRoute((hop,)), amount)
-            steps.append(HopAmounts(hop, amount, out))
-            amount = out
-        return steps
-
-    def promise(self, amount: int) -> int:
-        """Return an amount as this venue quotes it."""
-        fault = self.active_faults.of(self.name)
-        if fault is None or fault.kind != "lie":
-            return amount
-        return int(amount * Fraction(fault.share))
-
-    def calldata(
-        self,
-        offer: PriceQuote,
-        *,
-        min_out: int,
-        recipient: Address,
-        deadline: int = 0,
-        fee_bps: int = 0,
-    ) -> str:
-        """Return the calldata of the vendor's router as 0x text."""
-        swap = RouterSwap(
-            offer.route,
-            offer.ask.amount,
-            min_out // 2 if self._shows("short_minimum") else min_out,
-            STRANGER if self._shows("foreign_recipient") else recipient,
-            quoted_out=offer.promised,
-            deadline=deadline,
-            fee_bps=fee_bps,
-        )
-        return "0x" + self.attacks.get(self.active_faults.kind(self.name), self.encode)(swap).hex()
-
-    def _shows(self, kind: str) -> bool:
-        return self.active_faults.shows(self.name, kind)
-
-
 class VendorStandIn(ABC):
-    """The stand-in for one aggregator: `handle` serves its HTTP API."""
+    """The stand-in for one aggregator, with its active fault: `handle` serves its HTTP API."""
 
     vendor: ClassVar[Vendor]
     attacks: ClassVar[Mapping[str, Attack]]
@@ -230,11 +94,10 @@ class VendorStandIn(ABC):
     """Names in contracts/artifacts.json, by address."""
 
     def __init__(self, market: Market, active_faults: ActiveFaults) -> None:
-        name = self.vendor.name
-        self.governance = VendorGovernance(name, self.under, market.chain.rpc, active_faults)
-        self._engine = QuoteEngine(
-            name, market, active_faults, self.choose, self.encode, self.attacks, self.governance
-        )
+        self.market = market
+        self._active_faults = active_faults
+        self._shown: str | None = None
+        self._lock = asyncio.Lock()
 
     @staticmethod
     @abstractmethod
@@ -251,15 +114,6 @@ class VendorStandIn(ABC):
         """Return the calls that write the state of the vendor's contracts under this fault."""
         return ()
 
-    async def handle(self, request: HttpRequest) -> Answer:
-        """Answer one request."""
-        try:
-            return await self._answer(request, QueryParams(request.query))
-        except QuoteRejected as error:
-            return self._missed(error.miss)
-        except BadParameter as error:
-            return self._invalid(request, error)
-
     @staticmethod
     @abstractmethod
     def choose(routes: Sequence[PricedRoute]) -> PricedRoute | None:
@@ -270,12 +124,130 @@ class VendorStandIn(ABC):
         """Answer one request. Raises QuoteRejected and BadParameter."""
 
     @abstractmethod
-    def _missed(self, miss: RejectReason) -> Answer:
-        """Return the vendor's answer when there is no quote."""
+    def _rejected(self, fault: str) -> Answer:
+        """Return the vendor's answer when there is no quote, by the name of the fault."""
 
     @abstractmethod
     def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
         """Return the vendor's answer to an invalid request."""
+
+    async def handle(self, request: HttpRequest) -> Answer:
+        """Answer one request."""
+        try:
+            return await self._answer(request, QueryParams(request.query))
+        except QuoteRejected as error:
+            return self._rejected(str(error))
+        except BadParameter as error:
+            return self._invalid(request, error)
+
+    async def settle(self) -> None:
+        """Change the vendor's contracts as its fault needs, and back when the fault ends.
+
+        On mainnet the vendor changes which code and targets they trust by a transaction. Here it is
+        a word of storage.
+        """
+        async with self._lock:
+            kind = self._active_faults.kind(self.vendor.name)
+            needed = kind if kind in _GOVERNED else None
+            if needed != self._shown:
+                await self.market.chain.rpc.batch(self.under(needed))
+                self._shown = needed
+
+    @property
+    def router(self) -> Address:
+        """The contract to call and approve, as this venue names it now."""
+        return STRANGER if self._shows("foreign_router") else self.vendor.router
+
+    @property
+    def spender(self) -> Address:
+        """The contract to approve, where the vendor names one in addition to the router."""
+        return STRANGER if self._shows("spender_differs") else self.router
+
+    @property
+    def value(self) -> int:
+        """The transaction's value in wei."""
+        return 10**18 if self._shows("value_not_zero") else 0
+
+    async def transaction(self, data: str) -> dict[str, str]:
+        """Return the transaction fields that most vendors name alike."""
+        price = str(await self.market.gas_price())
+        to = self.router.lower()
+        return {"to": to, "data": data, "value": str(self.value), "gasPrice": price}
+
+    def check_open(self) -> None:
+        """Raise QuoteRejected when a fault keeps the venue from quoting."""
+        kind = self._active_faults.kind(self.vendor.name)
+        if kind in _REJECTS:
+            raise QuoteRejected(kind)
+
+    async def offer(self, sell: Address, buy: Address, amount: int) -> PriceQuote:
+        """Return a quote over the route that this venue chooses. Raises QuoteRejected."""
+        if sell not in BY_ADDRESS or buy not in BY_ADDRESS:
+            raise QuoteRejected("unknown_token")
+        self.check_open()
+        await self.settle()
+        routes = await priced_routes(self.market.chain, sell, buy, amount, _MAX_HOPS)
+        priced = self.choose(routes)
+        if priced is None:
+            raise QuoteRejected("no_route")
+        out = priced.amount_out
+        return PriceQuote(priced.route, amount, out, self.promise(out))
+
+    async def asked(self, query: "QueryParams", sell: str, buy: str, amount: str) -> PriceQuote:
+        """Return the quote for a query; `sell`, `buy` and `amount` are its parameter names.
+
+        Raises QuoteRejected and BadParameter.
+        """
+        tokens = query.address(sell), query.address(buy)
+        return await self.offer(*tokens, query.amount(amount))
+
+    async def steps(self, offer: PriceQuote) -> list[HopAmounts]:
+        """Return the hops of a quote with their real amounts."""
+        steps, amount = [], offer.amount
+        for hop in offer.route.hops:
+            out = await amount_out(self.market.chain, PoolRoute((hop,)), amount)
+            steps.append(HopAmounts(hop, amount, out))
+            amount = out
+        return steps
+
+    def promise(self, amount: int) -> int:
+        """Return an amount as this venue quotes it."""
+        fault = self._active_faults.of(self.vendor.name)
+        if fault is None or fault.kind != "lie":
+            return amount
+        return int(amount * Fraction(fault.share))
+
+    def calldata(
+        self,
+        offer: PriceQuote,
+        *,
+        min_out: int,
+        recipient: Address,
+        deadline: int = 0,
+        fee_bps: int = 0,
+    ) -> str:
+        """Return the calldata of the vendor's router as 0x text."""
+        swap = RouterSwap(
+            offer.route,
+            offer.amount,
+            min_out // 2 if self._shows("short_minimum") else min_out,
+            STRANGER if self._shows("foreign_recipient") else recipient,
+            quoted_out=offer.promised,
+            deadline=deadline,
+            fee_bps=fee_bps,
+        )
+        kind = self._active_faults.kind(self.vendor.name)
+        return "0x" + self.attacks.get(kind, self.encode)(swap).hex()
+
+    def _shows(self, kind: str) -> bool:
+        return self._active_faults.shows(self.vendor.name, kind)
+
+
+@cache
+def stand_ins() -> Mapping[str, type[VendorStandIn]]:
+    """Return the stand-in of each vendor, by its name."""
+    modules = {name: import_module(f"quietswap.vendors.{name}.stand_in") for name in OVER_HTTP}
+    return {name: module.StandIn for name, module in modules.items()}
 
 
 def less(amount: int, bps: Decimal | int) -> int:
@@ -296,7 +268,6 @@ class QueryParams:
         self._values = values
 
     def text(self, name: str, default: str | None = None) -> str:
-        """Return a parameter's text."""
         found = self._values.get(name) or default
         if found is None:
             raise BadParameter(name, f"{name} is required")
@@ -307,7 +278,6 @@ class QueryParams:
         return self._values.get(name) == "true"
 
     def address(self, name: str, default: Address | None = None) -> Address:
-        """Return an address in any case."""
         return self._read(name, addresses.from_any_case, default, "must be an address")
 
     def amount(self, name: str) -> int:
