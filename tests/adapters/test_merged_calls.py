@@ -7,8 +7,8 @@ import pytest
 
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.chain.rpc import AT_ONCE, MOST_CALLS, MergedCalls
+from quietswap.chain.rpc_wire import NodeAnswer, RpcCall
 from quietswap.clients.client import Party, party_of
-from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall
 
 
 class Node:
@@ -18,7 +18,7 @@ class Node:
         self.opened = asyncio.Event()
         self.batches: list[list[object]] = []
 
-    async def send(self, calls: Sequence[NodeCall], caller: Party) -> Sequence[NodeAnswer]:
+    async def send(self, calls: Sequence[RpcCall], caller: Party) -> Sequence[NodeAnswer]:
         words = [call.params[0] for call in calls]
         self.batches.append(words)
         await self.opened.wait()
@@ -37,11 +37,11 @@ def node() -> Node:
     return Node()
 
 
-def calls(*words: object) -> list[NodeCall]:
-    return [NodeCall("eth_call", [word]) for word in words]
+def calls(*words: object) -> list[RpcCall]:
+    return [RpcCall("eth_call", [word]) for word in words]
 
 
-async def read_all(node: Node, *reads: list[NodeCall], caller: Party = A) -> list[object]:
+async def read_all(node: Node, *reads: list[RpcCall], caller: Party = A) -> list[object]:
     """Start reads while the node is silent, then let it answer; return answers and failures."""
     merged = MergedCalls(node.send)
     tasks = [asyncio.ensure_future(merged.read(each, caller)) for each in reads]

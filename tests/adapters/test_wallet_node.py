@@ -10,14 +10,13 @@ import pytest
 from quietswap.chain.address import Address
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.chain.multicall import MULTICALL3
-from quietswap.chain.rpc_wire import RpcErrorObject
+from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject
 from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.clients.client import visitor_id
 from quietswap.http_client import HttpClient
 from quietswap.tokens.metadata import TokenReader
 from quietswap.wallet_rpc import node as wallet_node
 from quietswap.wallet_rpc.node import MOST_TOGETHER, QUICK_PLACES, SLOW_PLACES, WalletNodeClient
-from quietswap.wallet_rpc.tokens import NodeCall
 from tests.adapters.fake_node import FakeNode, Refusal, fake_node
 from tests.adapters.fake_web import Answer, Request, serving
 from tests.adapters.manual_clock import ManualClock
@@ -60,7 +59,7 @@ def failures(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 async def test_a_result_keeps_its_bytes(http: HttpClient) -> None:
     async with fake_node(eth_call="@odd@", eth_gasPrice="0x1") as node:
         node.mangle = lambda replies: msgspec.json.encode(replies).replace(b'"@odd@"', ODD)
-        calls = [NodeCall("eth_call", [{"to": "0x1"}]), NodeCall("eth_gasPrice")]
+        calls = [RpcCall("eth_call", [{"to": "0x1"}]), RpcCall("eth_gasPrice")]
         assert await client(http, node).read(calls, "rpc_1") == [ODD, b'"0x1"']
 
 
@@ -72,7 +71,7 @@ async def test_an_error_of_a_call_is_the_wallet_s_and_no_failure_of_the_node(
         eth_getLogs=refusing(-32000, "header not found"),
         eth_gasPrice="0x1",
     ) as node:
-        calls = [NodeCall("eth_call"), NodeCall("eth_getLogs"), NodeCall("eth_gasPrice")]
+        calls = [RpcCall("eth_call"), RpcCall("eth_getLogs"), RpcCall("eth_gasPrice")]
         answers = await client(http, node).read(calls, "rpc_1")
     assert answers == [
         RpcErrorObject(3, "execution reverted", "0x08c379a0"),
@@ -88,21 +87,21 @@ async def test_an_answer_that_is_too_large_is_cut_off_and_reported(
     async with fake_node(eth_getLogs="x" * 5000, eth_gasPrice="0x1") as node:
         reader = client(http, node, max_bytes=4000)
         with pytest.raises(NodeUnavailable, match="larger than 4000 bytes"):
-            await reader.read([NodeCall("eth_getLogs")], "rpc_1")
-        assert await reader.read([NodeCall("eth_gasPrice")], "rpc_1") == [b'"0x1"']
+            await reader.read([RpcCall("eth_getLogs")], "rpc_1")
+        assert await reader.read([RpcCall("eth_gasPrice")], "rpc_1") == [b'"0x1"']
     assert len(failures) == 1
 
 
 async def test_a_message_of_the_node_does_not_hold_its_url(http: HttpClient) -> None:
     async with fake_node(eth_gasPrice="0x1") as node:
         node.answers["eth_call"] = refusing(-32000, f"see {node.url}")
-        [answer] = await client(http, node).read([NodeCall("eth_call")], "rpc_1")
+        [answer] = await client(http, node).read([RpcCall("eth_call")], "rpc_1")
     assert isinstance(answer, RpcErrorObject)
     assert node.url not in answer.message
 
 
-def executing(count: int, start: int = 0) -> list[NodeCall]:
-    return [NodeCall("eth_call", [place]) for place in range(start, start + count)]
+def executing(count: int, start: int = 0) -> list[RpcCall]:
+    return [RpcCall("eth_call", [place]) for place in range(start, start + count)]
 
 
 def visitor(address: int, session: int = 0) -> str:
@@ -140,7 +139,7 @@ class Working(FakeNode):
     async def nothing_arrives(self) -> None:
         """Let everything that can be sent be sent: another read comes after all of it."""
         for _ in range(3):
-            await self.reader.read([NodeCall("eth_getCode")], "another")
+            await self.reader.read([RpcCall("eth_getCode")], "another")
 
 
 @pytest.fixture
@@ -239,7 +238,7 @@ async def test_quick_reads_are_bounded_too(http: HttpClient) -> None:
         node.web = web
         reader = client(http, node)
         reads = [
-            reader.read([NodeCall("eth_getCode", [n])], name)
+            reader.read([RpcCall("eth_getCode", [n])], name)
             for n in range(40)
             for name in (visitor(n), f"client {n}")
         ]
@@ -262,13 +261,13 @@ async def test_a_large_batch_of_slow_calls_is_split_in_its_order(working: Workin
     working.answers["eth_getCode"] = lambda number: number
     working.answers["eth_getLogs"] = lambda number: number
     calls = executing(60)
-    calls[3:3] = [NodeCall("eth_getCode", [1000])] * 5
-    calls[30] = NodeCall("eth_getLogs", [30])
+    calls[3:3] = [RpcCall("eth_getCode", [1000])] * 5
+    calls[30] = RpcCall("eth_getLogs", [30])
     answers = await working.reader.read(calls, "client")
     assert answers == [str(call.params[0]).encode() for call in calls]
     sizes = [len(batch) - batch.count("eth_chainId") for batch in working.batches]
     assert sizes == [MOST_TOGETHER + 5, MOST_TOGETHER, 10]
-    assert len(await working.reader.read([NodeCall("eth_getCode", [1])] * 100, "client")) == 100
+    assert len(await working.reader.read([RpcCall("eth_getCode", [1])] * 100, "client")) == 100
     assert len(working.batches) == 4, "what is quick is one batch"
 
 

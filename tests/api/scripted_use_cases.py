@@ -207,7 +207,7 @@ class ScriptedUseCases:
                 submit=self._answering(self._submit_cancel),
             ),
             **self.rpc.use_cases(),
-            follow_events=self._answering(self._follow_events),
+            events=SimpleNamespace(follow=self._answering(self._follow_events)),
             webhooks=SimpleNamespace(
                 create=self._answering(created_webhook),
                 list=self._answering(lambda *_: (WEBHOOK,)),

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from quietswap.chain.address import Address
+from quietswap.chain.rpc_wire import NodeAnswer, RpcCall
 from quietswap.clients.client import ApiKey
 from quietswap.errors.clients import RpcTokenNotFound
-from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, UnmatchedPolicy, WalletRpcToken
+from quietswap.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
 from tests.orders import NOW_MS
 
 SECRET = "qr_" + "7b" * 32
@@ -27,7 +28,7 @@ class ScriptedWalletRpc:
         self._failing = failing
         self.tokens: dict[str, WalletRpcToken] = {SECRET: TOKEN}
         self.own = [TOKEN]
-        self.read: list[list[NodeCall]] = []
+        self.read: list[list[RpcCall]] = []
         self.sent: list[tuple[str, str]] = []
         self.answers: dict[str, NodeAnswer | Exception] = {}
         self.send: str | Exception = HASH
@@ -38,13 +39,11 @@ class ScriptedWalletRpc:
         """Return the members of UseCases by name."""
         return {
             "rpc_tokens": SimpleNamespace(
-                create=self._create, list=self._list, revoke=self._revoke
+                find=self._token, create=self._create, list=self._list, revoke=self._revoke
             ),
-            "rpc_token": self._token,
-            "rpc_read": self._read,
+            "rpc_node": SimpleNamespace(read=self._read),
             "rpc_send": self._send,
-            "rpc_pending_transaction": self._pending,
-            "rpc_pending_nonce": self._nonce,
+            "rpc_orders": SimpleNamespace(pending=self._pending, next_nonce=self._nonce),
         }
 
     async def _create(
@@ -68,7 +67,7 @@ class ScriptedWalletRpc:
         self._failing()
         return self.tokens.get(secret)
 
-    async def _read(self, calls: Sequence[NodeCall], client_id: str) -> Sequence[NodeAnswer]:
+    async def _read(self, calls: Sequence[RpcCall], client_id: str) -> Sequence[NodeAnswer]:
         assert client_id in {token.client_id for token in self.tokens.values()}
         self.read.append(list(calls))
         return [self._answer(call.method) for call in calls]

@@ -10,7 +10,7 @@ from hexbytes import HexBytes
 
 from quietswap.chain.address import Address
 from quietswap.orders.order import FailureCode
-from quietswap.wallet_rpc.match import PendingNonce, PendingTransaction
+from quietswap.wallet_rpc.match import WalletOrders
 from tests.domain.signing import OTHER_WALLET, sign
 from tests.orders import swap_quote
 from tests.services.cancelling import ended
@@ -27,7 +27,7 @@ async def desk() -> AsyncIterator[Desk]:
 
 async def test_an_open_order_is_a_pending_transaction_until_it_ends(desk: Desk) -> None:
     tx_hash = await desk.send(token(), sign(maxPriorityFeePerGas=5))
-    pending = PendingTransaction(desk.storage.orders)
+    pending = WalletOrders(desk.storage.orders).pending
     found = await pending(token(), tx_hash.upper().replace("0X", "0x"))
     assert found is not None
     assert (found["hash"], found["from"]) == (tx_hash, SELF.lower())
@@ -38,7 +38,7 @@ async def test_an_open_order_is_a_pending_transaction_until_it_ends(desk: Desk) 
 
 async def test_its_members_are_those_that_were_signed(desk: Desk) -> None:
     raw = sign(maxPriorityFeePerGas=5, value=0)
-    found = await PendingTransaction(desk.storage.orders)(token(), await desk.send(token(), raw))
+    found = await WalletOrders(desk.storage.orders).pending(token(), await desk.send(token(), raw))
     assert found is not None
     signed = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
     for shown, name in (
@@ -54,7 +54,7 @@ async def test_its_members_are_those_that_were_signed(desk: Desk) -> None:
 
 async def test_a_pending_transaction_is_shown_to_its_client_and_wallet_alone(desk: Desk) -> None:
     tx_hash = await desk.send(token(), sign())
-    pending = PendingTransaction(desk.storage.orders)
+    pending = WalletOrders(desk.storage.orders).pending
     assert await pending(token(client_id="other"), tx_hash) is None
     elsewhere = replace(token(), wallets=frozenset({Address(OTHER_WALLET.address)}))
     assert await pending(elsewhere, tx_hash) is None
@@ -62,7 +62,7 @@ async def test_a_pending_transaction_is_shown_to_its_client_and_wallet_alone(des
 
 
 async def test_the_nonce_follows_the_open_orders(desk: Desk) -> None:
-    nonce = PendingNonce(desk.storage.orders)
+    nonce = WalletOrders(desk.storage.orders).next_nonce
     assert await nonce(token(), SELF) is None
     await desk.send(token(), approve())
     assert await nonce(token(), SELF) == 8

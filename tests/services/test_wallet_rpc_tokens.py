@@ -11,7 +11,7 @@ from quietswap.errors.clients import RpcTokenNotFound
 from quietswap.errors.requests import InvalidParameter
 from quietswap.storage.factory import Storage
 from quietswap.wallet_rpc import tokens as wallet_rpc_tokens
-from quietswap.wallet_rpc.tokens import FindWalletRpcToken, WalletRpcTokens
+from quietswap.wallet_rpc.tokens import WalletRpcTokens
 from tests.patient import open_storage
 from tests.storage.examples import T0, WALLET, HandClock
 
@@ -42,11 +42,6 @@ def tokens(storage: Storage, clock: HandClock) -> WalletRpcTokens:
     return WalletRpcTokens(storage.rpc_tokens, clock, "https://swap.example")
 
 
-@pytest.fixture
-def find(storage: Storage, clock: HandClock) -> FindWalletRpcToken:
-    return FindWalletRpcToken(storage.rpc_tokens, clock)
-
-
 async def made(tokens: WalletRpcTokens, key: ApiKey = KEY) -> tuple[str, str]:
     """Make a token and return its id and its secret."""
     token, url = await tokens.create(key, "", WALLETS, "refuse")
@@ -55,15 +50,13 @@ async def made(tokens: WalletRpcTokens, key: ApiKey = KEY) -> tuple[str, str]:
     return token.id, secret
 
 
-async def test_a_token_is_found_by_its_secret_alone(
-    tokens: WalletRpcTokens, find: FindWalletRpcToken
-) -> None:
+async def test_a_token_is_found_by_its_secret_alone(tokens: WalletRpcTokens) -> None:
     token_id, secret = await made(tokens)
-    token = await find(secret)
+    token = await tokens.find(secret)
     assert token is not None
     assert (token.id, token.client_id, token.key_id) == (token_id, "client-1", "key-1")
-    assert await find(token_id) is None
-    assert await find(secret[:-1]) is None
+    assert await tokens.find(token_id) is None
+    assert await tokens.find(secret[:-1]) is None
     assert secret not in repr(token)
 
 
@@ -72,38 +65,37 @@ async def test_secrets_differ(tokens: WalletRpcTokens) -> None:
 
 
 async def test_a_revoked_token_stops_within_a_second(
-    tokens: WalletRpcTokens, find: FindWalletRpcToken, clock: HandClock
+    tokens: WalletRpcTokens, clock: HandClock
 ) -> None:
     token_id, secret = await made(tokens)
-    assert await find(secret)
+    assert await tokens.find(secret)
     assert await tokens.revoke(SIBLING, token_id) == clock.now_ms()
     clock.ms += wallet_rpc_tokens.LASTS_MS
-    assert await find(secret) is None
+    assert await tokens.find(secret) is None
 
 
 @pytest.mark.parametrize("change", ["UPDATE api_keys SET expires_at_ms = ?"])
 async def test_a_token_expires_with_its_key(
     tokens: WalletRpcTokens,
-    find: FindWalletRpcToken,
     storage: Storage,
     clock: HandClock,
     change: str,
 ) -> None:
     _, secret = await made(tokens)
     await storage.database.change(change, clock.now_ms() + 5000)
-    assert await find(secret)
+    assert await tokens.find(secret)
     clock.ms += 5000
-    assert await find(secret) is None
+    assert await tokens.find(secret) is None
 
 
 async def test_a_clock_that_was_set_back_does_not_keep_a_token(
-    tokens: WalletRpcTokens, find: FindWalletRpcToken, clock: HandClock
+    tokens: WalletRpcTokens, clock: HandClock
 ) -> None:
     token_id, secret = await made(tokens)
-    assert await find(secret)
+    assert await tokens.find(secret)
     await tokens.revoke(KEY, token_id)
     clock.ms -= 3_600_000
-    assert await find(secret) is None
+    assert await tokens.find(secret) is None
 
 
 async def test_tokens_belong_to_one_client(tokens: WalletRpcTokens) -> None:
@@ -142,17 +134,17 @@ async def test_a_web_session_has_few_tokens_and_none_for_anything(
 
 
 async def test_the_cache_of_tokens_has_a_bound_and_goes_on_after_it(
-    storage: Storage, tokens: WalletRpcTokens, find: FindWalletRpcToken,
+    storage: Storage, tokens: WalletRpcTokens,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """A token that left the cache is read again, so its revocation is seen at once."""
     monkeypatch.setattr(wallet_rpc_tokens, "_CACHE_SIZE", 2)
-    other = FindWalletRpcToken(storage.rpc_tokens, HandClock())
+    other = WalletRpcTokens(storage.rpc_tokens, HandClock(), "")
     stored = [await made(tokens) for _ in range(3)]
     for token_id, secret in stored:
-        found = await find(secret)
+        found = await tokens.find(secret)
         assert found is not None
         await tokens.revoke(KEY, token_id)
-        assert await other(secret) is None
-    live = [await find(secret) is not None for _, secret in stored]
+        assert await other.find(secret) is None
+    live = [await tokens.find(secret) is not None for _, secret in stored]
     assert live == [False, False, True]

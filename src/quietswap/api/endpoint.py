@@ -16,7 +16,6 @@ from quietswap.api.operation import (
     Answer,
     ApiOptions,
     ApiRequest,
-    EventSubscription,
     Operation,
     UseCases,
 )
@@ -31,6 +30,7 @@ from quietswap.clients.client import KeyScope
 from quietswap.contract.base import Envelope
 from quietswap.errors.base import Unauthorized
 from quietswap.errors.clients import Forbidden
+from quietswap.events.feed import EventSubscription
 from quietswap.events.http import send_stream
 from quietswap.operator.endpoint import OperatorEndpoint
 from quietswap.wallet_rpc.endpoint import WalletRpcEndpoint

@@ -1,104 +1,73 @@
 """What the interface calls, one operation as a row of the table, and the options of the API."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from quietswap.api.json import StreamedAnswer
 from quietswap.api.parsing.headers import Network
 from quietswap.api.parsing.query import parse_query
-from quietswap.chain.address import Address
-from quietswap.clients.client import ApiKey, ClientUsage
 from quietswap.contract.base import Envelope, RequestStruct, WireStruct, member_names
-from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
-from quietswap.orders.order import OrderKind, OrderStatus
-from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
-from quietswap.orders.stores import OrderPage, OrderView, RateStore, RateWindow
-from quietswap.quoting.quote import SwapQuote, WrapQuote
-from quietswap.quoting.request import (
-    IndicativePriceRequest,
-    SubmittedSwap,
-    SubmittedWrap,
-    SwapOrderRequest,
-    SwapQuoteRequest,
-    WrapBalances,
-    WrapOrderRequest,
-    WrapQuoteRequest,
-)
-from quietswap.quoting.scoring import IndicativePrice
-from quietswap.tokens.view import TokenPage, WalletHoldings
-from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, WalletRpcToken, WalletRpcTokens
 
 if TYPE_CHECKING:  # `orders export` shares a module with the API, and imports no metrics
+    from quietswap.clients.client import ApiKey
+    from quietswap.clients.keys import Authenticate
+    from quietswap.clients.usage import GetUsage
+    from quietswap.events.feed import EventFeed, EventSubscription
     from quietswap.orders.cancel import CancelOrder
+    from quietswap.orders.export import ExportOrders, GetOrderStatistics
+    from quietswap.orders.history import GetOrderHistory, GetOrderStatus
+    from quietswap.orders.stores import RateStore, RateWindow
+    from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
+    from quietswap.quoting.quote import SwapQuote, WrapQuote
+    from quietswap.quoting.request import (
+        IndicativePriceRequest,
+        SwapQuoteRequest,
+        WrapQuoteRequest,
+    )
+    from quietswap.quoting.scoring import IndicativePrice
+    from quietswap.quoting.wrap import GetWrapInfo
+    from quietswap.tokens.tokens import GetBalances, ListTokens
+    from quietswap.wallet_rpc.match import WalletOrders
+    from quietswap.wallet_rpc.node import WalletNodeClient
+    from quietswap.wallet_rpc.send import SendRawTransaction
+    from quietswap.wallet_rpc.tokens import WalletRpcTokens
     from quietswap.webhooks.manage import ManageWebhooks
-
-# What the API needs from the application: one callable per endpoint, the API keys, two counters.
-#
-# A use case raises `quietswap.errors.base.RequestError` for a fault the caller can act on.
-# NodeUnavailable and StoreUnavailable become a 503 in `api.middleware.errors`.
-
-
-class EventSubscription(Protocol):
-    """An open stream of one client's events."""
-
-    @property
-    def sequence(self) -> int:
-        """Return the number of the last event that is done with."""
-
-    async def next(self) -> Sequence[StoredEvent] | None:
-        """Return the next events; none of them every ten seconds; None at the end."""
-
-    def close(self) -> None:
-        """End the stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """Every use case the API calls. Orders are found only by the client that placed them."""
+    """Every use case the API calls. Orders are found only by the client that placed them.
+
+    A use case raises `quietswap.errors.base.RequestError` for a fault the caller can act on.
+    NodeUnavailable and StoreUnavailable become a 503 in `api.middleware.errors`.
+    """
 
     quote_swap: Callable[[ApiKey, SwapQuoteRequest], Awaitable[SwapQuote]]
-    submit_swap: Callable[[ApiKey, SwapOrderRequest], Awaitable[SubmittedSwap]]
-    order_status: Callable[[ApiKey, str], Awaitable[OrderView]]
-    """By order id. Raises OrderNotFound."""
-    order_history: Callable[
-        [ApiKey, Address, OrderStatus | None, int, int, OrderKind | None], Awaitable[OrderPage]
-    ]
-    """By wallet and status, with limit and offset; orders of one kind, or all (None)."""
-    order_statistics: Callable[[ApiKey, int], Awaitable[OrderStatistics]]
-    """Of the last so many days."""
-    export_orders: Callable[[ExportFilter], AsyncGenerator[ExportPage]]
+    submit_swap: SubmitSwap
+    order_status: GetOrderStatus
+    order_history: GetOrderHistory
+    order_statistics: GetOrderStatistics
+    export_orders: ExportOrders
     now_ms: Callable[[], int]
     """Returns the time in Unix ms."""
-    wrap_info: Callable[[ApiKey, Address], Awaitable[WrapBalances]]
+    wrap_info: GetWrapInfo
     quote_wrap: Callable[[ApiKey, WrapQuoteRequest], Awaitable[WrapQuote]]
-    submit_wrap: Callable[[ApiKey, WrapOrderRequest], Awaitable[SubmittedWrap]]
-    cancel: "CancelOrder"
-    webhooks: "ManageWebhooks"
-    follow_events: Callable[[str, ResumePoint | None, EventFilter], Awaitable[EventSubscription]]
-    """By client. Raises InvalidParameter, EventsPruned, TooManyStreams."""
-    list_tokens: Callable[[ApiKey, str, int, int], Awaitable[TokenPage]]
-    """By search text, with limit and offset."""
-    balances: Callable[[ApiKey, Address, Sequence[Address]], Awaitable[WalletHoldings]]
-    """By wallet and tokens."""
+    submit_wrap: SubmitWrap
+    cancel: CancelOrder
+    webhooks: ManageWebhooks
+    events: EventFeed
+    list_tokens: ListTokens
+    balances: GetBalances
     price: Callable[[ApiKey, IndicativePriceRequest], Awaitable[IndicativePrice]]
     rpc_tokens: WalletRpcTokens
-    rpc_token: Callable[[str], Awaitable[WalletRpcToken | None]]
-    """Return the live token with this secret, None if it is unknown or revoked."""
-    rpc_read: Callable[[Sequence[NodeCall], str], Awaitable[Sequence[NodeAnswer]]]
-    """Read from the node, for the client with this id. Raises NodeUnavailable."""
-    rpc_send: Callable[[WalletRpcToken, str], Awaitable[str]]
-    """Take a signed transaction in hex and return its hash."""
-    rpc_pending_transaction: Callable[[WalletRpcToken, str], Awaitable[dict[str, Any] | None]]
-    """Return the JSON of a live order's transaction by its hash; None if there is none."""
-    rpc_pending_nonce: Callable[[WalletRpcToken, Address], Awaitable[int | None]]
-    """Return the nonce after a wallet's live orders; None if there are none."""
-    usage: Callable[[ApiKey], Awaitable[ClientUsage]]
-    authenticate: Callable[[str], Awaitable[ApiKey | None]]
-    """Return the active key with this secret, None if it is unknown or revoked.
-
-    Raises Unauthorized for an expired key and for one of a disabled client.
-    """
+    rpc_node: WalletNodeClient
+    rpc_send: SendRawTransaction
+    rpc_orders: WalletOrders
+    usage: GetUsage
+    authenticate: Authenticate
     rate: RateStore
     """Counts the requests of each API key, and of each client with a limit."""
     guesses: RateStore
@@ -127,7 +96,7 @@ class ApiRequest:
         return parse_query(self.query, member_names(kind))
 
 
-Answer = Envelope[Any] | EventSubscription | StreamedAnswer
+Answer: TypeAlias = "Envelope[Any] | EventSubscription | StreamedAnswer"
 Handler = Callable[[ApiRequest], Awaitable[Answer]]
 
 _EVERYWHERE = ("UNAUTHORIZED", "RATE_LIMIT_EXCEEDED", "INTERNAL_SERVER_ERROR")

@@ -16,6 +16,7 @@ from quietswap.chain.node_pool import NodeHealth, NodePool
 from quietswap.chain.rpc_wire import (
     BatchRefused,
     MalformedResult,
+    NodeAnswer,
     Result,
     RpcCall,
     RpcErrorObject,
@@ -28,7 +29,6 @@ from quietswap.chain.rpc_wire import read as read_result
 from quietswap.clients.client import Party
 from quietswap.clock import Clock
 from quietswap.http_client import BodyTooLarge, HttpClient, HttpError, HttpReply, HttpTimeout
-from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall
 
 MAX_BYTES = 32 * 1024 * 1024
 """Bytes. A full block of calldata has several megabytes of JSON."""
@@ -317,7 +317,7 @@ def _masked(result: Result, node: NodeHealth) -> Result:
 # caller is a client, with all its RPC URLs, or the visitors of one address.
 
 
-Send = Callable[[Sequence[NodeCall], Party], Awaitable[Sequence[NodeAnswer]]]
+Send = Callable[[Sequence[RpcCall], Party], Awaitable[Sequence[NodeAnswer]]]
 AT_ONCE = 4
 """Batches of one caller in flight. Further reads wait for one of them, and then go together."""
 MOST_CALLS = 100
@@ -326,7 +326,7 @@ MOST_CALLS = 100
 
 @dataclass(eq=False, slots=True)
 class _Read:
-    calls: Sequence[NodeCall]
+    calls: Sequence[RpcCall]
     answers: "asyncio.Future[Sequence[NodeAnswer]]"
 
 
@@ -345,7 +345,7 @@ class MergedCalls:
         self._callers: dict[Party, _Caller] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def read(self, calls: Sequence[NodeCall], caller: Party) -> Sequence[NodeAnswer]:
+    async def read(self, calls: Sequence[RpcCall], caller: Party) -> Sequence[NodeAnswer]:
         """Return one answer per call, in order. Raises NodeUnavailable."""
         found = self._callers.setdefault(caller, _Caller())
         if found.in_flight >= self._at_once:

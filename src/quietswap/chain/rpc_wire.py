@@ -308,6 +308,8 @@ class RpcErrorObject(msgspec.Struct, frozen=True):
 
 Result = msgspec.Raw | RpcErrorObject
 """The JSON of the result, not decoded, or the error."""
+NodeAnswer = bytes | RpcErrorObject
+"""The same as a copy, which keeps no whole batch in memory."""
 
 
 _ODD_ENTRY = -32603

@@ -15,7 +15,7 @@ from quietswap.api.json import (
     Send,
     iso_timestamp,
 )
-from quietswap.api.operation import ApiRequest, EventSubscription, operation
+from quietswap.api.operation import ApiRequest, operation
 from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_wallet
 from quietswap.contract import base
@@ -27,6 +27,7 @@ from quietswap.contract.events import (
 )
 from quietswap.errors.requests import InvalidParameter
 from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
+from quietswap.events.feed import EventSubscription
 from quietswap.orders.http import order_status_response
 from quietswap.orders.stores import StoreUnavailable
 
@@ -120,7 +121,7 @@ async def event_stream(request: ApiRequest) -> EventSubscription:
     query = request.query_values(EventStreamQuery)
     after = parse_resume_point(request.headers.get(b"last-event-id"), query)
     only = parse_event_filter(query)
-    return await request.use.follow_events(request.key.client_id, after, only)
+    return await request.use.events.follow(request.key.client_id, after, only)
 
 
 # Sends the events of a subscription until one side ends the stream.

@@ -40,10 +40,10 @@ from quietswap.server.web import is_web_enabled, public_url
 from quietswap.storage.factory import Storage, open_storage
 from quietswap.storage.order_export import OrderExportStore, OrderStatisticsStore
 from quietswap.vendors.uniswap.reference import PoolPrices
-from quietswap.wallet_rpc.match import PendingNonce, PendingTransaction
+from quietswap.wallet_rpc.match import WalletOrders
 from quietswap.wallet_rpc.node import WalletNodeClient
 from quietswap.wallet_rpc.send import SendRawTransaction
-from quietswap.wallet_rpc.tokens import FindWalletRpcToken, WalletRpcTokens
+from quietswap.wallet_rpc.tokens import WalletRpcTokens
 
 _ALONE_WITHIN_S = 3.0
 """Wait for the lock at a worker's start; `serve` has already waited for an old process.
@@ -232,13 +232,11 @@ def _use_cases(
         submit_wrap=SubmitWrap(core, explorer_url=settings.tracking.explorer_url),
         cancel=CancelOrder(core, new_quote_id=lambda: f"cnq_{secrets.token_hex(12)}"),
         rpc_tokens=WalletRpcTokens(storage.rpc_tokens, clock, public_url(settings)),
-        rpc_token=FindWalletRpcToken(storage.rpc_tokens, clock),
-        rpc_read=outside.wallet_node.read,
+        rpc_node=outside.wallet_node,
         rpc_send=SendRawTransaction(core, make_match(settings, outside.relays, storage, clock)),
-        rpc_pending_transaction=PendingTransaction(storage.orders),
-        rpc_pending_nonce=PendingNonce(storage.orders),
+        rpc_orders=WalletOrders(storage.orders),
         webhooks=webhooks.make_manager(settings, storage, outside.webhooks.requested, clock),
-        follow_events=feed.follow,
+        events=feed,
         list_tokens=token_factories.list_tokens(settings, reader),
         balances=token_factories.balances(settings, reader),
         price=pauses.read_first(price),

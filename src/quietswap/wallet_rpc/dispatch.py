@@ -11,7 +11,7 @@ from quietswap import __version__, observe
 from quietswap.api.operation import UseCases, WalletRpcOptions
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.rpc_wire import RpcErrorObject
+from quietswap.chain.rpc_wire import NodeAnswer, RpcCall, RpcErrorObject
 from quietswap.chain.signed import MAINNET
 from quietswap.clock import Clock
 from quietswap.errors.base import RateLimitExceeded, RequestError
@@ -30,7 +30,7 @@ from quietswap.wallet_rpc.parameters import (
     check_log_range,
     needs_head,
 )
-from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall, WalletRpcToken
+from quietswap.wallet_rpc.tokens import WalletRpcToken
 from quietswap.wallet_rpc.wire import Call, Invalid, Message, Notification
 
 # What an anonymous visitor of the web page may let the node execute.
@@ -185,7 +185,9 @@ class WalletRpc:
         filters = [slot for slot in slots if slot.call.method == "eth_getLogs"]
         head = None
         if any(needs_head(slot.call.params[0]) for slot in filters):
-            [answer] = await self.use_cases.rpc_read([NodeCall("eth_blockNumber")], token.client_id)
+            [answer] = await self.use_cases.rpc_node.read(
+                [RpcCall("eth_blockNumber")], token.client_id
+            )
             head = _quantity(answer)
         for slot in filters:
             try:
@@ -197,8 +199,8 @@ class WalletRpc:
     async def _read(self, token: WalletRpcToken, slots: Sequence[_Slot]) -> None:
         if not slots:
             return
-        calls = [NodeCall(slot.call.method, slot.call.params) for slot in slots]
-        answers = await self.use_cases.rpc_read(calls, token.client_id)
+        calls = [RpcCall(slot.call.method, slot.call.params) for slot in slots]
+        answers = await self.use_cases.rpc_node.read(calls, token.client_id)
         for slot, answer in zip(slots, answers, strict=True):
             if isinstance(answer, RpcErrorObject):
                 slot.outcome = RpcError(answer.code, answer.message, answer.data)
@@ -209,11 +211,11 @@ class WalletRpc:
         """Return the node's answer, or what a live order of this client adds to it."""
         if call.method == "eth_getTransactionByHash" and answer == _NULL:
             tx_hash = call.params[0].lower()
-            pending = await self.use_cases.rpc_pending_transaction(token, tx_hash)
+            pending = await self.use_cases.rpc_orders.pending(token, tx_hash)
             return _NULL if pending is None else _encode(pending)
         if call.method == "eth_getTransactionCount" and call.params[1:] == ["pending"]:
             wallet: Address = from_any_case(call.params[0])
-            nonce = await self.use_cases.rpc_pending_nonce(token, wallet)
+            nonce = await self.use_cases.rpc_orders.next_nonce(token, wallet)
             return answer if nonce is None else _encode(hex(max(nonce, _quantity(answer))))
         return answer
 

@@ -115,7 +115,7 @@ class WalletRpcEndpoint:
     async def _token(self, scope: Scope) -> WalletRpcToken:
         """Return the live token of the path. Wrong tokens count as wrong API keys do."""
         secret = scope["path_params"]["token"]
-        token = await self.use_cases.rpc_token(secret) if _SECRET.fullmatch(secret) else None
+        token = await self.use_cases.rpc_tokens.find(secret) if _SECRET.fullmatch(secret) else None
         limits = self.options.limits
         if token is not None:
             observe.wallet_rpc_token_recognised(token.id, token.client_id)

@@ -85,6 +85,18 @@ class MatchTransaction:
         Raises ValidationError with reason NONCE_IN_USE, QUOTE_USED, QUOTE_EXPIRED or NO_MATCH, and
         ProviderUnavailable if the quote's relay is not configured any more.
         """
+        found = await self._match(token, signed, own, known)
+        if found.plan.tier not in self.relays:
+            raise ProviderUnavailable("this service no longer uses the relay of the quote")
+        return found
+
+    async def _match(
+        self,
+        token: WalletRpcToken,
+        signed: SignedTransaction,
+        own: OwnNonces,
+        known: Order | None,
+    ) -> MatchedTransaction:
         if signed.nonce in (*own.live, *own.at_large):
             found_at = await self.orders.contenders(token.client_id, signed.sender, signed.nonce)
             rivals = [order for order in found_at if order.tx_hash != signed.hash]
@@ -95,12 +107,9 @@ class MatchTransaction:
                 if not rival.status.is_terminal:
                     raise rules.nonce_in_use(rival)
         if known is not None and known.kind is not OrderKind.SWAP:
-            return self._again(signed, known)
+            plan = _plan_like(known, known.kind, _trade_of(known))
+            return MatchedTransaction(plan, _spend(plan, signed), "sent again")
         return await self._new(token, signed)
-
-    def _again(self, signed: SignedTransaction, known: Order) -> MatchedTransaction:
-        plan = _plan_like(known, known.kind, _trade_of(known))
-        return self._served(MatchedTransaction(plan, _spend(plan, signed), "sent again"))
 
     def _replacement(
         self, signed: SignedTransaction, rivals: Sequence[Order]
@@ -111,26 +120,20 @@ class MatchTransaction:
         if rules.is_empty_self_transfer(signed):
             target = min(rivals, key=rules.is_cancel)
             plan = _plan_like(target, OrderKind.CANCEL, CancelOrderTerms.trade)
-            return self._served(
-                MatchedTransaction(
-                    plan,
-                    RequiredSpend(WETH, 0, spender=None),
-                    f"cancel of {target.order_id}",
-                    replaces=rivals,
-                )
+            nothing = RequiredSpend(WETH, 0, spender=None)
+            return MatchedTransaction(
+                plan, nothing, f"cancel of {target.order_id}", replaces=rivals
             )
         for rival in rivals:
             before = _call_of(rival)
             if before is not None and rules.same_call(before, signed.params):
                 plan = _plan_like(rival, rival.kind, _trade_of(rival))
-                return self._served(
-                    MatchedTransaction(
-                        plan,
-                        _spend(plan, signed),
-                        f"speed-up of {rival.order_id}",
-                        unsimulated_gas=before.gas_limit,
-                        replaces=rivals,
-                    )
+                return MatchedTransaction(
+                    plan,
+                    _spend(plan, signed),
+                    f"speed-up of {rival.order_id}",
+                    unsimulated_gas=before.gas_limit,
+                    replaces=rivals,
                 )
         return None
 
@@ -141,14 +144,12 @@ class MatchTransaction:
         if quote is not None and self._is_live(quote):
             plan = planned_order(quote)
             await self.require_unused(plan, signed)
-            return self._served(
-                MatchedTransaction(
-                    plan,
-                    _spend(plan, signed),
-                    f"quote {quote.quote_id}",
-                    unsimulated_gas=quote.form_of(params).gas_limit,
-                    spends=[each.quote_id for each in same],
-                )
+            return MatchedTransaction(
+                plan,
+                _spend(plan, signed),
+                f"quote {quote.quote_id}",
+                unsimulated_gas=quote.form_of(params).gas_limit,
+                spends=[each.quote_id for each in same],
             )
         approval = rules.read_approval(params)
         if approval is not None and await self._needs(token, signed, approval):
@@ -232,11 +233,6 @@ class MatchTransaction:
         )
         return MatchedTransaction(plan, _spend(plan, signed), f"wallet RPC {token.id}")
 
-    def _served(self, found: MatchedTransaction) -> MatchedTransaction:
-        if found.plan.tier not in self.relays:
-            raise ProviderUnavailable("this service no longer uses the relay of the quote")
-        return found
-
 
 def _unmatched(late: IssuedQuote | None, *, is_approval: bool) -> Exception:
     if late is not None:
@@ -294,42 +290,30 @@ def _call_of(order: Order) -> UnsignedTransaction | None:
     return None if order.raw is None else decode("0x" + order.raw.hex()).params
 
 
-# Open orders as the wallet RPC reports them: pending transactions and the next nonce.
+@dataclass(frozen=True, slots=True)
+class WalletOrders:
+    """Open orders as the wallet RPC reports them. Every method raises StoreUnavailable."""
 
+    orders: OrderStore
 
-class PendingTransaction:
-    """eth_getTransactionByHash for a transaction that the node does not know."""
-
-    def __init__(self, orders: OrderStore) -> None:
-        self._orders = orders
-
-    async def __call__(self, token: WalletRpcToken, tx_hash: str) -> dict[str, object] | None:
+    async def pending(self, token: WalletRpcToken, tx_hash: str) -> dict[str, object] | None:
         """Return the pending object of an open order of the token's client and wallets.
 
         None for any other hash, and once the order has ended: only the node says what is mined.
-        Raises StoreUnavailable.
         """
-        order = await self._orders.by_hash(tx_hash.lower())
+        order = await self.orders.by_hash(tx_hash.lower())
         if order is None or order.client_id != token.client_id or order.wallet not in token.wallets:
             return None
         if order.status.is_terminal or order.raw is None:
             return None
         return pending_json(decode("0x" + order.raw.hex()))
 
-
-class PendingNonce:
-    """The part of eth_getTransactionCount `pending` that the node cannot know."""
-
-    def __init__(self, orders: OrderStore) -> None:
-        self._orders = orders
-
-    async def __call__(self, token: WalletRpcToken, wallet: Address) -> int | None:
+    async def next_nonce(self, token: WalletRpcToken, wallet: Address) -> int | None:
         """Return the largest nonce of the client's open orders of this wallet plus one.
 
-        None without such an order, and for a wallet of which the token knows nothing. Raises
-        StoreUnavailable.
+        None without such an order, and for a wallet of which the token knows nothing.
         """
         if wallet not in token.wallets:
             return None
-        own = await self._orders.own_nonces(token.client_id, wallet)
+        own = await self.orders.own_nonces(token.client_id, wallet)
         return max(own.live) + 1 if own.live else None

@@ -13,12 +13,11 @@ from functools import partial
 from quietswap import observe
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.chain.rpc import MergedCalls, NodeReads, NodeRpcClient
-from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.chain.rpc_wire import NodeAnswer, Result, RpcCall, RpcErrorObject
 from quietswap.clients.client import Party, party_of
 from quietswap.clock import Clock
 from quietswap.concurrency import FairTurns
 from quietswap.http_client import HttpClient, HttpReply, HttpTimeout
-from quietswap.wallet_rpc.tokens import NodeAnswer, NodeCall
 
 _SLOW = frozenset(
     ("eth_call", "eth_estimateGas", "eth_simulateV1", "eth_getLogs", "eth_feeHistory")
@@ -39,12 +38,11 @@ HELD_S = 60.0
 
 
 class WalletNodeClient:
-    """Implements quietswap.wallet_rpc.tokens.WalletNode.
+    """Concurrent reads of one caller are merged, slow and quick ones apart.
 
-    Concurrent reads of one caller are merged, slow and quick ones apart. `timeout_s` limits the
-    wait for one attempt at one node, `max_bytes` the response to one batch. A batch of slow calls
-    keeps its place until the node has answered or ended the connection: a node does not stop
-    because nobody waits any more.
+    `timeout_s` limits the wait for one attempt at one node, `max_bytes` the response to one batch.
+    A batch of slow calls keeps its place until the node has answered or ended the connection: a
+    node does not stop because nobody waits any more.
     """
 
     def __init__(
@@ -80,7 +78,11 @@ class WalletNodeClient:
         self._merged_slow = MergedCalls(self._send, at_once=2)
         self._merged_quick = MergedCalls(self._send)
 
-    async def read(self, calls: Sequence[NodeCall], client_id: str) -> Sequence[NodeAnswer]:
+    async def read(self, calls: Sequence[RpcCall], client_id: str) -> Sequence[NodeAnswer]:
+        """Return one answer per call, in order. Raises NodeUnavailable.
+
+        All come from one node, unless so many of them take long that they are split.
+        """
         merged = self._merged_slow if any(map(_is_slow, calls)) else self._merged_quick
         return await merged.read(calls, party_of(client_id))
 
@@ -99,9 +101,9 @@ class WalletNodeClient:
             results += await self._rpc.batch(piece, partial(post, party))
         return results
 
-    async def _send(self, calls: Sequence[NodeCall], party: Party) -> Sequence[NodeAnswer]:
-        results = await self.batch([RpcCall(call.method, call.params) for call in calls], party)
-        return [_answer(result) for result in results]
+    async def _send(self, calls: Sequence[RpcCall], party: Party) -> Sequence[NodeAnswer]:
+        results = await self.batch(calls, party)
+        return [one if isinstance(one, RpcErrorObject) else bytes(one) for one in results]
 
     async def _post_quick(self, party: Party, url: str, body: bytes) -> HttpReply:
         """Send a batch in its turn. Raises HttpError, and NodeUnavailable without a place."""
@@ -162,7 +164,7 @@ async def _wait_for_turn(turns: FairTurns, party: Party) -> None:
         raise NodeUnavailable(text)
 
 
-def _is_slow(call: RpcCall | NodeCall) -> bool:
+def _is_slow(call: RpcCall) -> bool:
     return call.method in _SLOW or (call.method in _BLOCKS and True in call.params[1:])
 
 
@@ -177,10 +179,6 @@ def _pieces(calls: Sequence[RpcCall]) -> Iterator[Sequence[RpcCall]]:
             start, slow = place, 0
         slow += 1
     yield calls[start:]
-
-
-def _answer(result: Result) -> NodeAnswer:
-    return result if isinstance(result, RpcErrorObject) else bytes(result)
 
 
 def _report(node: str, kind: str, reason: str) -> None:

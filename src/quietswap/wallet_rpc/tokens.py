@@ -3,10 +3,9 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from quietswap.chain.address import Address
-from quietswap.chain.rpc_wire import RpcErrorObject
 from quietswap.clients.client import ApiKey, is_visitor
 from quietswap.clients.credentials import hash_secret
 from quietswap.clock import Clock
@@ -15,9 +14,6 @@ from quietswap.errors.requests import InvalidParameter
 
 if TYPE_CHECKING:  # it stores the records of this module
     from quietswap.storage.wallet_rpc_tokens import WalletRpcTokenStore
-
-# The tokens of the wallet RPC endpoint, and reads from the operator's node.
-
 
 UnmatchedPolicy = Literal["refuse", "private"]
 """What happens to a transaction that belongs to no live quote: an error, or the private relay."""
@@ -57,28 +53,6 @@ class TooManyRpcTokens(Exception):
     """The client has as many live tokens as it may have; nothing was stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeCall:
-    """One read of a wallet: a method of the allow list, and parameters that were checked."""
-
-    method: str
-    params: Sequence[object] = ()
-
-
-NodeAnswer = bytes | RpcErrorObject
-"""The JSON of a result as the node sent it, or its error."""
-
-
-class WalletNode(Protocol):
-    """The operator's nodes, as wallets read them."""
-
-    async def read(self, calls: Sequence[NodeCall], client_id: str) -> Sequence[NodeAnswer]:
-        """Return one answer per call, in order. Raises NodeUnavailable.
-
-        All come from one node, unless so many of them take long that they are split.
-        """
-
-
 LASTS_MS = 1000
 """Cache time of a token: the longest time until a revoked token stops working."""
 _CACHE_SIZE = 4096
@@ -110,16 +84,23 @@ def rpc_url(base_url: str, secret: str) -> str:
     return f"{base_url}/rpc/{secret}"
 
 
-class FindWalletRpcToken:
-    """Find the live token of a secret; a revoked token stops working within a second."""
+class WalletRpcTokens:
+    """Find the token of a secret; create, list and revoke those of the calling key's client.
 
-    def __init__(self, tokens: "WalletRpcTokenStore", clock: Clock) -> None:
+    `base_url` is the address of the service as wallets reach it, without a path.
+    """
+
+    def __init__(self, tokens: "WalletRpcTokenStore", clock: Clock, base_url: str) -> None:
         self._tokens = tokens
         self._clock = clock
+        self._base_url = base_url
         self._seen: dict[bytes, tuple[int, WalletRpcToken]] = {}
 
-    async def __call__(self, secret: str) -> WalletRpcToken | None:
-        """Return the token, or None when it is unknown or has ended. Raises StoreUnavailable."""
+    async def find(self, secret: str) -> WalletRpcToken | None:
+        """Return the live token of a secret, else None. Raises StoreUnavailable.
+
+        A revoked token stops working within a second.
+        """
         digest = hash_secret(secret)
         now = self._clock.now_ms()
         cached = self._seen.get(digest)
@@ -133,18 +114,6 @@ class FindWalletRpcToken:
             self._seen.clear()
         self._seen[digest] = (now, token)
         return token
-
-
-class WalletRpcTokens:
-    """Create, list and revoke the tokens of the calling key's client.
-
-    `base_url` is the address of the service as wallets reach it, without a path.
-    """
-
-    def __init__(self, tokens: "WalletRpcTokenStore", clock: Clock, base_url: str) -> None:
-        self._tokens = tokens
-        self._clock = clock
-        self._base_url = base_url
 
     async def create(
         self, key: ApiKey, name: str, wallets: Sequence[Address], unmatched: UnmatchedPolicy

@@ -7,9 +7,8 @@ import pytest
 
 from quietswap.chain.address import keccak256
 from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.rpc_wire import RpcErrorObject
+from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject
 from quietswap.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
-from quietswap.wallet_rpc.tokens import NodeCall
 from tests.api.scripted_use_cases import ScriptedUseCases
 from tests.api.scripted_wallet_rpc import HASH, WALLET
 from tests.api.wallet_rpc.calls import BLOCK_HASH, READS, call, failed, post, request
@@ -22,7 +21,7 @@ async def test_a_read_reaches_the_node_unchanged(
     inside.rpc.answers[method] = b'{"n":1.50,"b":1e400,"a":[ null ]}'
     answer = await post(client, request(method, params))
     assert answer.content.endswith(b'"result":{"n":1.50,"b":1e400,"a":[ null ]}}')
-    assert inside.rpc.read == [[NodeCall(method, params)]]
+    assert inside.rpc.read == [[RpcCall(method, params)]]
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ import pytest
 
 from quietswap.api.app import create_api
 from quietswap.api.operation import ApiOptions, WalletRpcOptions
+from quietswap.chain.rpc_wire import RpcCall
 from quietswap.clients.client import visitor_id
 from quietswap.http_client import HttpClient
 from quietswap.wallet_rpc import node as wallet_node
 from quietswap.wallet_rpc.node import WalletNodeClient
-from quietswap.wallet_rpc.tokens import NodeCall, WalletRpcToken
+from quietswap.wallet_rpc.tokens import WalletRpcToken
 from tests import loopback
 from tests.adapters.fake_node import FakeNode
 from tests.adapters.fake_web import Answer, Request, serving
@@ -82,7 +83,7 @@ async def test_clients_may_choose_them(
     client: httpx.AsyncClient, inside: ScriptedUseCases, method: str, params: list[Any]
 ) -> None:
     await call(client, method, *params)
-    assert inside.rpc.read == [[NodeCall(method, params)]]
+    assert inside.rpc.read == [[RpcCall(method, params)]]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ async def busy(inside: ScriptedUseCases, clock: HandClock) -> AsyncIterator[tupl
             http, [node.url], ManualClock(), timeout_s=WITHIN_S, max_lag_blocks=3,
             max_bytes=1 << 20,
         )  # fmt: skip
-        use_cases = replace(inside.use_cases(), rpc_read=reader.read)
+        use_cases = replace(inside.use_cases(), rpc_node=reader)
         options = ApiOptions(wallet_rpc=WalletRpcOptions(timeout_s=WITHIN_S))
         app = create_api(use_cases, options, clock)
         async with loopback.AsyncClient(
