@@ -10,12 +10,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from quietswap.api.endpoint import (
-    OperationEndpoint,
-    UnknownPath,
-    exact_route,
-    path_endpoints,
-)
+from quietswap.api.endpoint import OperationEndpoint, UnknownPath, exact_route
 from quietswap.api.middleware.errors import (
     AccessLogMiddleware,
     ErrorHandlerMiddleware,
@@ -24,7 +19,7 @@ from quietswap.api.middleware.errors import (
 )
 from quietswap.api.middleware.headers import ResponseHeadersMiddleware
 from quietswap.api.middleware.rate_limits import AuthenticationMiddleware, RateLimitMiddleware
-from quietswap.api.operation import ApiOptions, UseCases
+from quietswap.api.operation import ApiOptions, Operation, UseCases
 from quietswap.api.parsing.body import BodyMemory
 from quietswap.api.routes import OPERATIONS
 from quietswap.clock import Clock
@@ -107,13 +102,19 @@ def _api_routes(
         sessions.append(exact_route(WEB_SESSION_PATH, session))
         status = WebStatusEndpoint(use_cases, web, options, clock)
         sessions.append(exact_route(STATUS_PATH, status))
-    endpoints = [
-        OperationEndpoint(operation, use_cases, options, body_memory)
-        # the first match counts: a parameter before the last segment matches literal segments, too
-        for operation in sorted(OPERATIONS, key=lambda operation: "}/" in operation.path)
-    ]
+    # the first match counts: a parameter before the last segment matches literal segments, too
+    paths: dict[str, dict[str, Operation]] = {}
+    for operation in sorted(OPERATIONS, key=lambda operation: "}/" in operation.path):
+        paths.setdefault(operation.path, {}).update(dict.fromkeys(operation.methods, operation))
     return [
-        *(exact_route(path, one, middleware=protected) for path, one in path_endpoints(endpoints)),
+        *(
+            exact_route(
+                path,
+                OperationEndpoint(by_method, use_cases, options, body_memory),
+                middleware=protected,
+            )
+            for path, by_method in paths.items()
+        ),
         exact_route("/api/{path:path}", UnknownPath(), middleware=protected),
         *sessions,
         exact_route(WALLET_RPC_PATH, WalletRpcEndpoint(use_cases, options, body_memory, clock)),

@@ -1,7 +1,7 @@
 """One operation of the API as an ASGI endpoint, and its route."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,30 +44,39 @@ _JSON = b"content-type", b"application/json"
 class OperationEndpoint:
     """Checks method and body of an authenticated request and answers with its handler's result.
 
-    An ASGI application, not a function: Starlette would check the method of a function's route
-    before the middleware of that route, and so before the API key.
+    It serves the operations of one path, by method. An ASGI application, not a function: Starlette
+    would check the method of a function's route before the middleware of that route, and so before
+    the API key.
     """
 
-    operation: Operation
+    by_method: dict[str, Operation]
     use_cases: UseCases
     options: ApiOptions
     body_memory: BodyMemory
+
+    def operation(self, method: str) -> Operation | None:
+        """Return the operation of a method; of any method where the path has one operation."""
+        found = self.by_method.get(method)
+        if found is None and len(set(self.by_method.values())) == 1:
+            found = next(iter(self.by_method.values()))
+        return found
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request.
 
         Raises ApiError, StoreUnavailable, NodeUnavailable and BodyMemoryFull.
         """
-        operation = self.operation
-        if scope["method"] not in operation.methods:
-            raise HTTPException(405, headers={"Allow": ", ".join(operation.methods)})
+        operation = self.by_method.get(scope["method"])
+        if operation is None:
+            raise HTTPException(405, headers={"Allow": ", ".join(self.by_method)})
         if operation.needs_trade and scope["user"].scope is not KeyScope.TRADE:
             raise Forbidden(scope=scope["user"].scope.value, required=KeyScope.TRADE.value)
         if operation.body:
             with self.body_memory.reserve(scope["user"].client_id) as reservation:
-                answer = await self._answer(scope, await self._body(scope, receive, reservation))
+                body = await self._body(operation, scope, receive, reservation)
+                answer = await self._answer(operation, scope, body)
         else:
-            answer = await self._answer(scope, {})
+            answer = await self._answer(operation, scope, {})
         if isinstance(answer, StreamedAnswer):
             await answer.respond(receive, send, has_body=scope["method"] != "HEAD")
             return
@@ -79,17 +88,17 @@ class OperationEndpoint:
         await send({"type": "http.response.start", "status": 200, "headers": [length, _JSON]})
         await send({"type": "http.response.body", "body": encoded})
 
-    async def _answer(self, scope: Scope, body: dict[str, Any]) -> Answer:
+    async def _answer(self, operation: Operation, scope: Scope, body: dict[str, Any]) -> Answer:
         request = ApiRequest(
             self.use_cases,
             scope["user"],
             scope["query_string"],
             scope["path_params"],
             body,
-            dict(scope["headers"]) if self.operation.headers else {},
+            dict(scope["headers"]) if operation.headers else {},
             scope["state"].get("client_window"),
         )
-        return await self.operation.handler(request)
+        return await operation.handler(request)
 
     async def _stream(
         self, subscription: EventSubscription, scope: Scope, receive: Receive, send: Send
@@ -112,10 +121,9 @@ class OperationEndpoint:
         )
 
     async def _body(
-        self, scope: Scope, receive: Receive, reservation: BodyReservation
+        self, operation: Operation, scope: Scope, receive: Receive, reservation: BodyReservation
     ) -> dict[str, Any]:
         headers = dict(scope["headers"])
-        operation = self.operation
         assert operation.body
         if not operation.may_be_empty:
             check_media_type(headers)
@@ -128,44 +136,10 @@ class OperationEndpoint:
         return parse_body(raw, operation.body)
 
 
-@dataclass(frozen=True, slots=True)
-class PathEndpoint:
-    """The operations of one path that has more than one, by method."""
-
-    by_method: Mapping[str, OperationEndpoint]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request with the operation of its method, as OperationEndpoint does."""
-        found = self.by_method.get(scope["method"])
-        if found is None:
-            raise HTTPException(405, headers={"Allow": ", ".join(self.by_method)})
-        scope["endpoint"] = found
-        await found(scope, receive, send)
-
-
-def path_endpoints(
-    endpoints: Iterable[OperationEndpoint],
-) -> Iterator[tuple[str, "OperationEndpoint | PathEndpoint"]]:
-    """Yield each path with what serves it, in the order of the first operation of the path."""
-    by_path: dict[str, list[OperationEndpoint]] = {}
-    for one in endpoints:
-        by_path.setdefault(one.operation.path, []).append(one)
-    for path, [first, *others] in by_path.items():
-        if not others:
-            yield path, first
-        else:
-            yield path, PathEndpoint({m: e for e in (first, *others) for m in e.operation.methods})
-
-
 def operation_of(scope: Scope) -> Operation | None:
-    """Return the operation that the router found for a request.
-
-    A request that was refused before its PathEndpoint ran has one, too, if its method has.
-    """
+    """Return the operation that the router found for a request, also for one that is refused."""
     endpoint = scope.get("endpoint")
-    if isinstance(endpoint, PathEndpoint):
-        endpoint = endpoint.by_method.get(scope["method"])
-    return endpoint.operation if isinstance(endpoint, OperationEndpoint) else None
+    return endpoint.operation(scope["method"]) if isinstance(endpoint, OperationEndpoint) else None
 
 
 def operation_name(scope: Scope) -> str:

@@ -4,6 +4,7 @@ A constructor's arguments are the `details` of the code, so the type checker ver
 A class has all that the service, the OpenAPI document and the client know of its code.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
@@ -61,7 +62,7 @@ class PossiblyMined(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RequestError(Exception):
-    """An error for the caller.
+    """An error for the caller. A subclass with a status is an error code: its name in capitals.
 
     `message` is for people, `details` for programs (its members depend on `code`), `suggestion`
     is the next step, if there is one.
@@ -72,9 +73,16 @@ class RequestError(Exception):
 
     code: ClassVar[str]
     status: ClassVar[int]
-    shape: ClassVar[type[WireStruct]] = NoDetails
-    sometimes: ClassVar[bool] = False
+    shape: ClassVar[type[WireStruct]]
+    sometimes: ClassVar[bool]
     example: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(
+        cls, status: int = 0, shape: type[WireStruct] = NoDetails, *, sometimes: bool = False
+    ) -> None:
+        if status:
+            cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
+            cls.status, cls.shape, cls.sometimes = status, shape, sometimes
 
     def __init__(
         self, message: str, details: Details | None = None, suggestion: str | None = None
@@ -94,12 +102,9 @@ class InsufficientLiquidityDetails(WireStruct, frozen=True, kw_only=True):
     sources: SourceFaults
 
 
-class InsufficientLiquidity(RequestError):
+class InsufficientLiquidity(RequestError, status=404, shape=InsufficientLiquidityDetails):
     """No aggregator returned a route that passes verification."""
 
-    code = "INSUFFICIENT_LIQUIDITY"
-    status = 404
-    shape = InsufficientLiquidityDetails
     example = {
         "sources": [
             {"source": "kyberswap", "outcome": "no_route", "reason": "no route for this pair"}
@@ -120,12 +125,9 @@ class InternalServerErrorDetails(WireStruct, frozen=True, kw_only=True):
     request_id: Annotated[str, doc("Id of the request, also in X-Request-Id")]
 
 
-class InternalServerError(RequestError):
+class InternalServerError(RequestError, status=500, shape=InternalServerErrorDetails):
     """An unexpected failure. The cause is in the log under its request id, not in the response."""
 
-    code = "INTERNAL_SERVER_ERROR"
-    status = 500
-    shape = InternalServerErrorDetails
     example = {"request_id": "9f86d081884c7d65"}
 
     def __init__(self, *, request_id: str) -> None:
@@ -141,13 +143,9 @@ class ServiceUnavailableDetails(WireStruct, frozen=True, kw_only=True, omit_defa
     sources: Annotated[SourceFaults | None, doc("Results of all aggregators")] = None
 
 
-class ServiceUnavailable(RequestError):
+class ServiceUnavailable(RequestError, status=503, shape=ServiceUnavailableDetails, sometimes=True):
     """An upstream that the response depends on (aggregators, node, database) does not answer."""
 
-    code = "SERVICE_UNAVAILABLE"
-    status = 503
-    shape = ServiceUnavailableDetails
-    sometimes = True
     example = {"message": "the Ethereum node does not answer"}
 
     def __init__(
@@ -172,7 +170,9 @@ class ProviderUnavailableDetails(PossiblyMined, frozen=True, kw_only=True):
     ] = ""
 
 
-class ProviderUnavailable(RequestError):
+class ProviderUnavailable(
+    RequestError, status=503, shape=ProviderUnavailableDetails, sometimes=True
+):
     """An order cannot be accepted now.
 
     The relay certainly did not get the transaction, and the service will not send it later unless
@@ -180,10 +180,6 @@ class ProviderUnavailable(RequestError):
     Reason HAD_IT_BEFORE: an earlier post of the same bytes reached the relay.
     """
 
-    code = "PROVIDER_UNAVAILABLE"
-    status = 503
-    shape = ProviderUnavailableDetails
-    sometimes = True
     example = {"message": "the relay could not be reached"}
 
     def __init__(
@@ -214,16 +210,11 @@ class UnauthorizedDetails(WireStruct, frozen=True, kw_only=True, omit_defaults=T
     ] = None
 
 
-class Unauthorized(RequestError):
+class Unauthorized(RequestError, status=401, shape=UnauthorizedDetails, sometimes=True):
     """The API key is missing, unknown or revoked; the error does not say which.
 
     `reason` is EXPIRED or CLIENT_DISABLED: only who has the key learns it.
     """
-
-    code = "UNAUTHORIZED"
-    status = 401
-    shape = UnauthorizedDetails
-    sometimes = True
 
     def __init__(self, reason: str | None = None) -> None:
         super().__init__(
@@ -233,11 +224,9 @@ class Unauthorized(RequestError):
         )
 
 
-class RateLimitExceeded(RequestError):
+class RateLimitExceeded(RequestError, status=429):
     """Too many requests. The wait and the window are in seconds."""
 
-    code = "RATE_LIMIT_EXCEEDED"
-    status = 429
     example = {"retry_after": 12, "limit": 300, "window": 60}
 
     def __init__(
@@ -255,12 +244,9 @@ class NotFoundDetails(WireStruct, frozen=True, kw_only=True):
     path: Annotated[str, doc("Path of the request")] = ""
 
 
-class NotFound(RequestError):
+class NotFound(RequestError, status=404, shape=NotFoundDetails):
     """There is no endpoint at this path."""
 
-    code = "NOT_FOUND"
-    status = 404
-    shape = NotFoundDetails
     example = {"path": "/api/v1/nothing"}
 
     def __init__(self, *, path: str) -> None:
@@ -274,12 +260,9 @@ class MethodNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
     allowed: Annotated[tuple[Annotated[str, doc("Method")], ...], doc("Methods that exist")] = ()
 
 
-class MethodNotAllowed(RequestError):
+class MethodNotAllowed(RequestError, status=405, shape=MethodNotAllowedDetails):
     """The endpoint does not support this method."""
 
-    code = "METHOD_NOT_ALLOWED"
-    status = 405
-    shape = MethodNotAllowedDetails
     example = {"method": "DELETE", "allowed": ["GET", "HEAD"]}
 
     def __init__(self, *, method: str, allowed: Sequence[str]) -> None:
@@ -296,12 +279,9 @@ class UnsupportedMediaTypeDetails(WireStruct, frozen=True, kw_only=True):
     provided: Provided = ""
 
 
-class UnsupportedMediaType(RequestError):
+class UnsupportedMediaType(RequestError, status=415, shape=UnsupportedMediaTypeDetails):
     """The body of a POST is not plain application/json; `provided` is the header at fault."""
 
-    code = "UNSUPPORTED_MEDIA_TYPE"
-    status = 415
-    shape = UnsupportedMediaTypeDetails
     example = {"provided": "text/plain"}
 
     def __init__(self, *, provided: str, is_compressed: bool = False) -> None:
@@ -319,12 +299,9 @@ class PayloadTooLargeDetails(WireStruct, frozen=True, kw_only=True):
     limit: Annotated[int, doc("Bytes")]
 
 
-class PayloadTooLarge(RequestError):
+class PayloadTooLarge(RequestError, status=413, shape=PayloadTooLargeDetails):
     """The body is larger than the service reads; `limit` in bytes."""
 
-    code = "PAYLOAD_TOO_LARGE"
-    status = 413
-    shape = PayloadTooLargeDetails
     example = {"limit": 1 << 20}
 
     def __init__(self, *, limit: int) -> None:
@@ -337,12 +314,9 @@ class HostNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
     provided: Provided = ""
 
 
-class HostNotAllowed(RequestError):
+class HostNotAllowed(RequestError, status=421, shape=HostNotAllowedDetails):
     """The request names a host that this service does not serve (RFC 9110, section 15.5.20)."""
 
-    code = "HOST_NOT_ALLOWED"
-    status = 421
-    shape = HostNotAllowedDetails
     example = {"provided": "evil.example"}
 
     def __init__(self, *, provided: str) -> None:

@@ -33,12 +33,9 @@ class ForbiddenDetails(WireStruct, frozen=True, kw_only=True):
     required: Scope = "trade"
 
 
-class Forbidden(RequestError):
+class Forbidden(RequestError, status=403, shape=ForbiddenDetails):
     """The scope of the API key does not allow this operation."""
 
-    code = "FORBIDDEN"
-    status = 403
-    shape = ForbiddenDetails
     example = {"scope": "read", "required": "trade"}
 
     def __init__(self, *, scope: str, required: str) -> None:
@@ -59,12 +56,9 @@ class WalletNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
     user_address: Annotated[AddressText, doc("Wallet of the request", WALLET)] = ""
 
 
-class WalletNotAllowed(ClientLimitError):
+class WalletNotAllowed(ClientLimitError, status=403, shape=WalletNotAllowedDetails):
     """The client may not trade for this wallet."""
 
-    code = "WALLET_NOT_ALLOWED"
-    status = 403
-    shape = WalletNotAllowedDetails
     example = {"wallet": WALLET}
 
     def __init__(self, *, wallet: str) -> None:
@@ -77,12 +71,9 @@ class TokenNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
     token: Annotated[AddressText, doc("Token that is not on the list", USDC)] = ""
 
 
-class TokenNotAllowed(ClientLimitError):
+class TokenNotAllowed(ClientLimitError, status=403, shape=TokenNotAllowedDetails):
     """The client may not trade this token. None: what a transaction moves is not known."""
 
-    code = "TOKEN_NOT_ALLOWED"
-    status = 403
-    shape = TokenNotAllowedDetails
     example = {"token": USDC}
 
     def __init__(self, *, token: str | None) -> None:
@@ -96,11 +87,8 @@ class TokenNotAllowed(ClientLimitError):
             super().__init__("this client may not trade this token", {"token": token}, _ASK)
 
 
-class SwapValueUnknown(ClientLimitError):
+class SwapValueUnknown(ClientLimitError, status=403):
     """The client has a limit in USD, and the value of this swap or transaction is not known."""
-
-    code = "SWAP_VALUE_UNKNOWN"
-    status = 403
 
     def __init__(self, *, unknown_content: bool = False) -> None:
         if unknown_content:
@@ -123,12 +111,9 @@ class SwapValueLimitDetails(WireStruct, frozen=True, kw_only=True):
     value_usd: UsdText = ""
 
 
-class SwapValueLimitExceeded(ClientLimitError):
+class SwapValueLimitExceeded(ClientLimitError, status=403, shape=SwapValueLimitDetails):
     """The value of the swap is above the client's limit for one swap."""
 
-    code = "SWAP_VALUE_LIMIT_EXCEEDED"
-    status = 403
-    shape = SwapValueLimitDetails
     example = {"limit_cents": 150_000, "value_cents": 300_000}
 
     def __init__(self, *, limit_cents: int, value_cents: int) -> None:
@@ -147,15 +132,12 @@ class QuoteLimitDetails(WireStruct, frozen=True, kw_only=True):
     resets_at: ResetsAt = ""
 
 
-class QuoteLimitExceeded(ClientLimitError):
+class QuoteLimitExceeded(ClientLimitError, status=429, shape=QuoteLimitDetails):
     """The client has used its quotes of this UTC day.
 
     It ends at `reset_ms` (Unix ms), which is in `retry_after` seconds.
     """
 
-    code = "QUOTE_LIMIT_EXCEEDED"
-    status = 429
-    shape = QuoteLimitDetails
     example = {"limit": 10_000, "reset_ms": 1_800_057_600_000, "retry_after": 57_600}
 
     def __init__(self, *, limit: int, reset_ms: int, retry_after: int) -> None:
@@ -177,15 +159,12 @@ class DailyValueLimitDetails(WireStruct, frozen=True, kw_only=True):
     resets_at: ResetsAt = ""
 
 
-class DailyValueLimitExceeded(ClientLimitError):
+class DailyValueLimitExceeded(ClientLimitError, status=429, shape=DailyValueLimitDetails):
     """The swap would exceed the USD that the client may swap on one UTC day.
 
     It ends at `reset_ms` (Unix ms), which is in `retry_after` seconds.
     """
 
-    code = "DAILY_VALUE_LIMIT_EXCEEDED"
-    status = 429
-    shape = DailyValueLimitDetails
     example = {
         "limit_cents": 500_000,
         "used_cents": 450_000,
@@ -220,12 +199,9 @@ class OpenOrderLimitDetails(WireStruct, frozen=True, kw_only=True):
     limit: Annotated[int, doc("Open orders at the same time", 20)] = 0
 
 
-class OpenOrderLimitExceeded(ClientLimitError):
+class OpenOrderLimitExceeded(ClientLimitError, status=409, shape=OpenOrderLimitDetails):
     """The client has as many open orders as it may have."""
 
-    code = "OPEN_ORDER_LIMIT_EXCEEDED"
-    status = 409
-    shape = OpenOrderLimitDetails
     example = {"limit": 20}
 
     def __init__(self, *, limit: int) -> None:
@@ -239,21 +215,15 @@ class OpenOrderLimitExceeded(ClientLimitError):
 # Error codes of RPC URLs and webhooks.
 
 
-class RpcTokenNotFound(RequestError):
+class RpcTokenNotFound(RequestError, status=404):
     """The client has no live RPC URL with this id."""
-
-    code = "RPC_TOKEN_NOT_FOUND"
-    status = 404
 
     def __init__(self) -> None:
         super().__init__("no RPC URL with this id exists for this API key, or it is revoked")
 
 
-class WebhookNotFound(RequestError):
+class WebhookNotFound(RequestError, status=404):
     """This client has no such webhook; a webhook of another client gives the same error."""
-
-    code = "WEBHOOK_NOT_FOUND"
-    status = 404
 
     def __init__(self) -> None:
         super().__init__("no webhook with this id exists for this API key")
@@ -265,12 +235,9 @@ class WebhookLimitReachedDetails(WireStruct, frozen=True, kw_only=True):
     limit: Annotated[int, doc("Webhooks of one client")]
 
 
-class WebhookLimitReached(RequestError):
+class WebhookLimitReached(RequestError, status=409, shape=WebhookLimitReachedDetails):
     """The client has as many webhooks as the settings allow."""
 
-    code = "WEBHOOK_LIMIT_REACHED"
-    status = 409
-    shape = WebhookLimitReachedDetails
     example = {"limit": 10}
 
     def __init__(self, *, limit: int) -> None:
@@ -281,11 +248,8 @@ class WebhookLimitReached(RequestError):
         )
 
 
-class WebhooksNotConfigured(RequestError):
+class WebhooksNotConfigured(RequestError, status=501):
     """The operator has set no key to encrypt the secrets of webhooks."""
-
-    code = "WEBHOOKS_NOT_CONFIGURED"
-    status = 501
 
     def __init__(self) -> None:
         super().__init__(
@@ -305,12 +269,9 @@ class EventsPrunedDetails(WireStruct, frozen=True, kw_only=True):
     oldest: Annotated[int, doc("The oldest event that is stored")] = 0
 
 
-class EventsPruned(RequestError):
+class EventsPruned(RequestError, status=410, shape=EventsPrunedDetails):
     """The events that follow are no longer stored; `oldest` is the first that is."""
 
-    code = "EVENTS_PRUNED"
-    status = 410
-    shape = EventsPrunedDetails
     example = {"provided": 17, "oldest": 1200}
 
     def __init__(self, *, provided: int, oldest: int) -> None:
@@ -328,12 +289,9 @@ class TooManyStreamsDetails(WireStruct, frozen=True, kw_only=True):
     limit: Annotated[int, doc("Open streams of one client in one process")]
 
 
-class TooManyStreams(RequestError):
+class TooManyStreams(RequestError, status=429, shape=TooManyStreamsDetails):
     """The client has as many open streams as it may have in this process."""
 
-    code = "TOO_MANY_STREAMS"
-    status = 429
-    shape = TooManyStreamsDetails
     example = {"limit": 20}
     retry_after = 10
     """Seconds: a stream whose client has gone away is noticed by then."""

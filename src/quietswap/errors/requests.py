@@ -25,12 +25,9 @@ class InvalidTokenAddressDetails(WireStruct, frozen=True, kw_only=True):
     reason: Reason = ""
 
 
-class InvalidTokenAddress(RequestError):
+class InvalidTokenAddress(RequestError, status=400, shape=InvalidTokenAddressDetails):
     """The token address is missing or invalid, or both tokens are the same."""
 
-    code = "INVALID_TOKEN_ADDRESS"
-    status = 400
-    shape = InvalidTokenAddressDetails
     example = {
         "field": "sellToken",
         "provided": "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2",
@@ -59,12 +56,9 @@ class NativeEthNotSupportedDetails(WireStruct, frozen=True, kw_only=True):
     provided: Provided = ""
 
 
-class NativeEthNotSupported(RequestError):
+class NativeEthNotSupported(RequestError, status=400, shape=NativeEthNotSupportedDetails):
     """A placeholder for native ETH was given in place of an ERC-20 token."""
 
-    code = "NATIVE_ETH_NOT_SUPPORTED"
-    status = 400
-    shape = NativeEthNotSupportedDetails
     example = {
         "field": "sellToken",
         "provided": "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE",
@@ -91,12 +85,9 @@ class InvalidAmountDetails(WireStruct, frozen=True, kw_only=True):
     field: FieldPath = ""
 
 
-class InvalidAmount(RequestError):
+class InvalidAmount(RequestError, status=400, shape=InvalidAmountDetails):
     """The amount is missing, zero, negative or not a plain decimal number."""
 
-    code = "INVALID_AMOUNT"
-    status = 400
-    shape = InvalidAmountDetails
     example = {
         "field": "amount",
         "provided": "-1",
@@ -116,12 +107,8 @@ class UserAddressRequiredDetails(WireStruct, frozen=True, kw_only=True):
     required: Required = None
 
 
-class UserAddressRequired(RequestError):
+class UserAddressRequired(RequestError, status=400, shape=UserAddressRequiredDetails):
     """The swap quote needs the wallet that will sign."""
-
-    code = "USER_ADDRESS_REQUIRED"
-    status = 400
-    shape = UserAddressRequiredDetails
 
     def __init__(self) -> None:
         super().__init__(
@@ -140,12 +127,9 @@ class InvalidOperationDetails(WireStruct, frozen=True, kw_only=True):
     ]
 
 
-class InvalidOperation(RequestError):
+class InvalidOperation(RequestError, status=400, shape=InvalidOperationDetails):
     """The operation is neither wrap nor unwrap."""
 
-    code = "INVALID_OPERATION"
-    status = 400
-    shape = InvalidOperationDetails
     example = {"provided": "burn"}
 
     def __init__(self, *, provided: str) -> None:
@@ -164,12 +148,9 @@ class InvalidAddressDetails(WireStruct, frozen=True, kw_only=True):
     reason: Reason = ""
 
 
-class InvalidAddress(RequestError):
+class InvalidAddress(RequestError, status=400, shape=InvalidAddressDetails):
     """A wallet address has a wrong form or checksum."""
 
-    code = "INVALID_ADDRESS"
-    status = 400
-    shape = InvalidAddressDetails
     example = {"provided": "0x1234", "reason": "an address is 0x followed by 40 hexadecimal digits"}
 
     def __init__(self, *, provided: str, reason: str, field: str = "userAddress") -> None:
@@ -190,12 +171,9 @@ class InvalidParameterDetails(WireStruct, frozen=True, kw_only=True):
     max: Annotated[int | None, doc("Largest value allowed, where there is one")] = None
 
 
-class InvalidParameter(RequestError):
+class InvalidParameter(RequestError, status=400, shape=InvalidParameterDetails):
     """A query parameter is outside its range; `max` is its upper bound, if it has one."""
 
-    code = "INVALID_PARAMETER"
-    status = 400
-    shape = InvalidParameterDetails
     example = {
         "parameter": "limit",
         "provided": "201",
@@ -219,12 +197,9 @@ class MissingParameterDetails(WireStruct, frozen=True, kw_only=True):
     required: Required = None
 
 
-class MissingParameter(RequestError):
+class MissingParameter(RequestError, status=400, shape=MissingParameterDetails):
     """A required field is absent; `field` is its dotted path."""
 
-    code = "MISSING_PARAMETER"
-    status = 400
-    shape = MissingParameterDetails
     example = {"field": "signedTransaction"}
 
     def __init__(self, *, field: str) -> None:
@@ -238,15 +213,12 @@ class TokenNotSupportedDetails(WireStruct, frozen=True, kw_only=True):
     reason: Reason = ""
 
 
-class TokenNotSupported(RequestError):
+class TokenNotSupported(RequestError, status=404, shape=TokenNotSupportedDetails):
     """A token has no code on mainnet, is not allowed here, or is unknown to an aggregator.
 
     The last only if no other aggregator has a route.
     """
 
-    code = "TOKEN_NOT_SUPPORTED"
-    status = 404
-    shape = TokenNotSupportedDetails
     example = {"token": USDC, "reason": "buyToken is not an ERC-20 on mainnet"}
 
     def __init__(self, *, token: str, reason: str) -> None:
@@ -280,15 +252,12 @@ class ValidationErrorDetails(PossiblyMined, frozen=True, kw_only=True):
     revert_reason: Annotated[str | None, doc("Why it would revert; with WOULD_REVERT")] = None
 
 
-class ValidationError(RequestError):
+class ValidationError(RequestError, status=422, shape=ValidationErrorDetails):
     """The submission differs from the issued quote, or has wrong JSON types.
 
     Each entry of `fields` names its `field` (dotted path) with `expected` and `provided`.
     """
 
-    code = "VALIDATION_ERROR"
-    status = 422
-    shape = ValidationErrorDetails
     example = {
         "message": "what was submitted differs from the quote in transaction.gasLimit",
         "fields": [{"field": "transaction.gasLimit", "expected": "262500", "provided": "300000"}],
@@ -316,12 +285,9 @@ class InvalidSignatureDetails(WireStruct, frozen=True, kw_only=True):
     reason: Reason
 
 
-class InvalidSignature(RequestError):
+class InvalidSignature(RequestError, status=400, shape=InvalidSignatureDetails):
     """The signed transaction cannot be decoded, or its signature does not prove the wallet."""
 
-    code = "INVALID_SIGNATURE"
-    status = 400
-    shape = InvalidSignatureDetails
     example = {"reason": "the signer is not userAddress"}
 
     def __init__(self, *, reason: str) -> None:
@@ -347,12 +313,9 @@ class InsufficientAllowanceDetails(WireStruct, frozen=True, kw_only=True):
     current: Annotated[AmountText, doc("Present allowance, smallest units")]
 
 
-class InsufficientAllowance(RequestError):
+class InsufficientAllowance(RequestError, status=400, shape=InsufficientAllowanceDetails):
     """The router may not yet move enough of the sell token; amounts in smallest units."""
 
-    code = "INSUFFICIENT_ALLOWANCE"
-    status = 400
-    shape = InsufficientAllowanceDetails
     example = {
         "token": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
         "router": ROUTER,
@@ -376,12 +339,9 @@ class InsufficientBalanceDetails(PossiblyMined, frozen=True, kw_only=True):
     asset: Annotated[str, doc("ETH or a token address")] = ""
 
 
-class InsufficientBalance(RequestError):
+class InsufficientBalance(RequestError, status=400, shape=InsufficientBalanceDetails):
     """Not enough of `asset` ("ETH" or a token address); amounts in wei or smallest units."""
 
-    code = "INSUFFICIENT_BALANCE"
-    status = 400
-    shape = InsufficientBalanceDetails
     example = {"asset": "ETH", "required": 15 * 10**17, "available": 10**18}
 
     def __init__(self, *, asset: str, required: int, available: int) -> None:
@@ -406,12 +366,9 @@ class DeadlineExpiredDetails(WireStruct, frozen=True, kw_only=True):
     now: Annotated[int | None, doc("Time of the service in Unix seconds", type="integer")] = None
 
 
-class DeadlineExpired(RequestError):
+class DeadlineExpired(RequestError, status=400, shape=DeadlineExpiredDetails):
     """The order's own deadline has passed; Unix seconds."""
 
-    code = "DEADLINE_EXPIRED"
-    status = 400
-    shape = DeadlineExpiredDetails
     example = {"deadline": 1_800_000_000, "now": 1_800_000_031}
 
     def __init__(self, *, deadline: int, now: int) -> None:
@@ -429,12 +386,9 @@ class NonceTooLowDetails(PossiblyMined, frozen=True, kw_only=True):
     expected: Annotated[int, doc("Next nonce of the wallet")]
 
 
-class NonceTooLow(RequestError):
+class NonceTooLow(RequestError, status=409, shape=NonceTooLowDetails):
     """The wallet has already used this nonce."""
 
-    code = "NONCE_TOO_LOW"
-    status = 409
-    shape = NonceTooLowDetails
     example = {"provided": 6, "expected": 7}
 
     def __init__(self, *, provided: int, expected: int) -> None:
@@ -452,12 +406,9 @@ class InvalidTransactionDetails(PossiblyMined, frozen=True, kw_only=True):
     field: Annotated[str | UnsetType | None, doc("Field of the transaction")] = UNSET
 
 
-class InvalidTransaction(RequestError):
+class InvalidTransaction(RequestError, status=400, shape=InvalidTransactionDetails):
     """The transaction breaks a rule of its type (EIP-1559, EIP-2681, EIP-7825) or its chain."""
 
-    code = "INVALID_TRANSACTION"
-    status = 400
-    shape = InvalidTransactionDetails
     example = {"reason": "the chain id must be 1", "field": "chainId"}
 
     def __init__(self, *, reason: str, field: str | None = None) -> None:
@@ -466,11 +417,8 @@ class InvalidTransaction(RequestError):
         )
 
 
-class OrderNotFound(RequestError):
+class OrderNotFound(RequestError, status=404):
     """This key has no such order; an order of another key gives the same error."""
-
-    code = "ORDER_NOT_FOUND"
-    status = 404
 
     def __init__(self, suggestion: str | None = None) -> None:
         super().__init__("no order with this id exists for this API key", suggestion=suggestion)
@@ -482,13 +430,9 @@ class SignatureReplayDetails(WireStruct, frozen=True, kw_only=True):
     order_id: Annotated[str, doc("Order id")]
 
 
-class SignatureReplay(RequestError):
+class SignatureReplay(RequestError, status=409, shape=SignatureReplayDetails, sometimes=True):
     """The same signed transaction was already submitted; `order_id` only if this client owns it."""
 
-    code = "SIGNATURE_REPLAY"
-    status = 409
-    shape = SignatureReplayDetails
-    sometimes = True
     example = {"order_id": "ord_01"}
 
     def __init__(self, *, order_id: str | None = None) -> None:
