@@ -95,7 +95,7 @@ def test_only_its_own_path_leads_there(
 ) -> None:
     api = create_api(inside.use_cases(), ApiOptions(), clock)
     scope = {"type": "http", "method": "POST", "path": path}
-    matches = [scope for match, scope in (r.matches(scope) for r in api.routes) if scope]
+    matches = [scope | found for _, found in (r.matches(scope) for r in api.routes) if found]
     assert operation_name(matches[0]) == (name or "other")
 
 

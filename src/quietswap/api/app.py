@@ -24,7 +24,8 @@ from quietswap.api.parsing.body import BodyMemory
 from quietswap.api.routes import OPERATIONS
 from quietswap.clock import Clock
 from quietswap.operator.act import OperatorParts
-from quietswap.operator.endpoint import operator_routes
+from quietswap.operator.endpoint import operator_endpoint
+from quietswap.operator.page import PATH as OPERATOR_PATH
 from quietswap.operator.page import OperatorOptions
 from quietswap.wallet_rpc.endpoint import PATH as WALLET_RPC_PATH
 from quietswap.wallet_rpc.endpoint import WalletRpcEndpoint
@@ -68,10 +69,11 @@ def create_api(
     pages = {**public_pages(docs=options.docs), **(pages or {})}
     if web is not None:
         pages |= web_pages({"/": "index.html"})
+    view = operator and operator_endpoint(*operator, options, clock)
     api = _Api(
         routes=[
             *_api_routes(use_cases, options, clock, web),
-            *(operator_routes(*operator, options, clock) if operator else ()),
+            *(exact_route(OPERATOR_PATH + rest, view) for rest in ("", "/{path:path}") if view),
             *(exact_route(path, page, methods=["GET"]) for path, page in pages.items()),
         ],
         middleware=[

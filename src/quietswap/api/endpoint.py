@@ -32,11 +32,8 @@ from quietswap.errors.base import Unauthorized
 from quietswap.errors.clients import Forbidden
 from quietswap.events.feed import EventSubscription
 from quietswap.events.http import send_stream
-from quietswap.operator.endpoint import OperatorEndpoint
-from quietswap.wallet_rpc.endpoint import WalletRpcEndpoint
 
 _encode = msgspec.json.Encoder().encode
-_Named = WalletRpcEndpoint | OperatorEndpoint
 _JSON = b"content-type", b"application/json"
 
 
@@ -64,7 +61,7 @@ class OperationEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request.
 
-        Raises ApiError, StoreUnavailable, NodeUnavailable and BodyMemoryFull.
+        Raises RequestError, StoreUnavailable, NodeUnavailable and BodyMemoryFull.
         """
         operation = self.by_method.get(scope["method"])
         if operation is None:
@@ -144,11 +141,8 @@ def operation_of(scope: Scope) -> Operation | None:
 
 def operation_name(scope: Scope) -> str:
     """Return the name of operation or endpoint for logs and metrics, "other" without one."""
-    operation = operation_of(scope)
-    if operation is not None:
-        return operation.name
-    endpoint = scope.get("endpoint")
-    return endpoint.name if isinstance(endpoint, _Named) else "other"
+    found = operation_of(scope) or scope.get("endpoint")
+    return str(getattr(found, "name", "other"))
 
 
 class UnknownPath:

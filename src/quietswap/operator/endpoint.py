@@ -17,7 +17,6 @@ from typing import ClassVar
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from quietswap import observe
@@ -449,14 +448,11 @@ def _content(name: str) -> bytes:
     return resources.files("quietswap.operator").joinpath("assets", name).read_bytes()
 
 
-# The routes of the operator view: everything at and below /operator.
-
-
-def operator_routes(
+def operator_endpoint(
     parts: OperatorParts, options: OperatorOptions, api_options: ApiOptions, clock: Clock
-) -> list[BaseRoute]:
-    """Return the routes. One endpoint serves them: each path has the same checks first."""
-    endpoint = OperatorEndpoint(
+) -> OperatorEndpoint:
+    """Return the endpoint of everything at and below /operator: each path has the same checks."""
+    return OperatorEndpoint(
         parts,
         options,
         api_options,
@@ -465,12 +461,3 @@ def operator_routes(
         Views(parts, options, clock),
         clock,
     )
-    return [_route(PATH, endpoint), _route(f"{PATH}/{{path:path}}", endpoint)]
-
-
-def _route(path: str, endpoint: OperatorEndpoint) -> Route:
-    """Return a route whose pattern has no loophole for line breaks."""
-    route = Route(path, endpoint)
-    pattern = route.path_regex.pattern.removesuffix("$") + r"\Z"
-    route.path_regex = re.compile(pattern, re.DOTALL)
-    return route
