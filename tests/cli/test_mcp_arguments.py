@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.cli.mcp.marked import LONGEST_TEXT, UNTRUSTED
+from quietswap.cli.mcp.answers import LONGEST_TEXT, UNTRUSTED
 from tests import forked
 from tests.cli.mcp_sessions import body_of, call, in_process, over_stdio, refusal, text_of
 from tests.cli.test_mcp_text import unmarked

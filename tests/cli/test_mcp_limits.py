@@ -15,11 +15,10 @@ from eth_account import Account
 from mcp import Client
 
 from quietswap.cli.mcp.answers import Refused
-from quietswap.cli.mcp.consent import Person
 from quietswap.cli.mcp.limits import DAY_MS, SigningLimits, Spending
 from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.server import make_server
-from quietswap.cli.mcp.signing import LocalSigner
+from quietswap.cli.mcp.signing import LocalSigner, Person
 from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.tokens import ETHER, WETH
 from quietswap.client import AsyncQuietswapClient

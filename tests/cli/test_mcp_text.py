@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from quietswap.cli.mcp.marked import LONGEST_TEXT, UNTRUSTED
+from quietswap.cli.mcp.answers import LONGEST_TEXT, UNTRUSTED
 from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.cli.mcp_sessions import call, in_process, text_of
 from tests.cli.test_hostile_text import ATTACK, HostileService

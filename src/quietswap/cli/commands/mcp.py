@@ -127,9 +127,8 @@ async def _local(
 ) -> "LocalSigner":
     """Return the local signer. Raises click.UsageError for a limit that cannot be read."""
     from quietswap.cli.mcp.answers import Refused
-    from quietswap.cli.mcp.consent import Person
     from quietswap.cli.mcp.limits import SigningLimits, read_limits
-    from quietswap.cli.mcp.signing import LocalSigner
+    from quietswap.cli.mcp.signing import LocalSigner, Person
     from quietswap.cli.output.tokens import ETHER
     from quietswap.cli.signed_orders import state_home
     from quietswap.clock import SystemClock

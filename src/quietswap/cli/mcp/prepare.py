@@ -4,57 +4,41 @@ The flows of `quietswap.client` make all their checks before they call a signer.
 takes the transaction and stops the flow. So what is prepared is what they would have signed.
 """
 
-import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Literal
-
-from cachetools import FIFOCache
+from typing import Any, Literal, NoReturn, TypeVar
 
 from quietswap.amounts import format_units
-from quietswap.cli.mcp.answers import BadInput
-from quietswap.cli.mcp.marked import marked, order_named
-from quietswap.cli.mcp.quotes import KeptQuote, find_token, loss_members, summary
+from quietswap.cli.mcp.answers import marked, order_named
+from quietswap.cli.mcp.quotes import Kept, KeptQuote, find_token, loss_members, summary
+from quietswap.cli.options.signing import transaction_json
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import AsyncQuietswapClient
 from quietswap.client.errors import ClientError
-from quietswap.client.flows import cancel as cancel_flow
-from quietswap.client.flows import swap as swap_flow
+from quietswap.client.flows import cancel, submission_outcome, swap
 from quietswap.client.flows.approvals import publish
-from quietswap.client.flows.cancel import CancelRequest
 from quietswap.client.flows.effects import Flow
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.quoting import require_consent
-from quietswap.client.flows.submission_outcome import (
-    SubmittedTransaction,
-    raise_outcome,
-    remember,
-)
+from quietswap.client.flows.submission_outcome import SubmittedTransaction
 from quietswap.client.signing import Transaction, hash_of, sign
 from quietswap.contract.orders import CancelQuoteResponse
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.quoting.loss import Loss, accepted_bps
 
-_KEPT = 100
-
+Q = TypeVar("Q")
 Kind = Literal["swap", "approval", "cancel"]
 
 
 class _Stopped(Exception):
-    """The flow came to its signer."""
+    """The flow came to its signer, with the transaction to sign."""
 
 
-@dataclass(slots=True)
-class _Capture:
-    """A signer that signs nothing: it keeps the transaction and stops the flow."""
-
-    transaction: Transaction | None = None
-
-    def __call__(self, transaction: Transaction) -> str:
-        self.transaction = transaction
-        raise _Stopped
+def _stop(transaction: Transaction) -> NoReturn:
+    """Stop the flow: it is the signer, and signs nothing."""
+    raise _Stopped(transaction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +70,11 @@ class Preparer:
     client: AsyncQuietswapClient
     has_node: bool
     monotonic: Callable[[], float] = time.monotonic
-    _kept: FIFOCache[str, Prepared] = field(default_factory=lambda: FIFOCache(_KEPT))
+    kept: Kept[Prepared] = field(
+        default_factory=lambda: Kept(
+            "prepared_id", "nothing prepared here has this id, or it is too old"
+        )
+    )
 
     async def pair(self, sell: str, buy: str) -> tuple[DisplayToken, DisplayToken]:
         """Return the tokens of the arguments `sell` and `buy`. Raises BadInput."""
@@ -107,7 +95,6 @@ class Preparer:
         With `judges`, a loss above `max_loss_percent` (None: what needs no confirmation) is
         declined. Raises the errors of the client's swap flow before it signs.
         """
-        quotes: list[SwapQuoteResponse] = []
         losses: list[Loss] = []
 
         def judge(quote: SwapQuoteResponse, loss: Loss) -> bool:
@@ -117,58 +104,25 @@ class Preparer:
                 require_consent(loss, accepted_bps(max_loss_percent), quote, None, has_floor=floor)
             return True
 
-        def watch(event: swap_flow.Event) -> None:
-            if isinstance(event, SwapQuoteResponse):
-                quotes.append(event)
-
         # a bound of 0 has `judge` called for each loss, and slippage is one
         asked = replace(
             request, approval="exact" if self.has_node else "never",
             max_loss_percent=Decimal(0), confirm=judge,
         )  # fmt: skip
-        found = await self._stopped(lambda signer: self.client.swap(asked, signer, watch))
-        is_swap = found["to"].lower() == quotes[-1].dex_route.target.lower()
-        kept = KeptQuote(quotes[-1], request, sell, buy, self.monotonic())
+        found, quote = await _stopped(
+            lambda watch: self.client.swap(asked, _stop, watch), SwapQuoteResponse
+        )
+        is_swap = found["to"].lower() == quote.dex_route.target.lower()
+        kept = KeptQuote(quote, request, sell, buy, self.monotonic())
         kind: Kind = "swap" if is_swap else "approval"
         return Prepared(kind, found, request.wallet, kept.at, kept, losses[-1])
 
-    async def cancel(self, request: CancelRequest) -> Prepared:
+    async def cancel(self, request: cancel.CancelRequest) -> Prepared:
         """Return the cancel of an open order. Raises the errors of the flow before it signs."""
-        quotes: list[CancelQuoteResponse] = []
-
-        def watch(event: cancel_flow.Event) -> None:
-            if isinstance(event, CancelQuoteResponse):
-                quotes.append(event)
-
-        found = await self._stopped(lambda signer: self.client.cancel(request, signer, watch))
-        return Prepared("cancel", found, request.wallet, self.monotonic(), cancel=quotes[-1])
-
-    async def _stopped(self, run: Callable[[_Capture], Awaitable[object]]) -> Transaction:
-        capture = _Capture()
-        try:
-            await run(capture)
-        except _Stopped:
-            assert capture.transaction is not None
-            return capture.transaction
-        raise AssertionError("a flow returns only what was signed")
-
-    def keep(self, prepared: Prepared) -> str:
-        """Keep what is prepared and return its id."""
-        prepared_id = f"p_{secrets.token_hex(8)}"
-        self._kept[prepared_id] = prepared
-        return prepared_id
-
-    def get(self, prepared_id: str) -> Prepared:
-        """Return what was prepared. Raises BadInput."""
-        if prepared_id not in self._kept:
-            raise BadInput("prepared_id", "nothing prepared here has this id, or it is too old")
-        return self._kept[prepared_id]
-
-    def take(self, prepared_id: str) -> Prepared:
-        """Return what was prepared, for the last time: one confirmation signs once."""
-        found = self.get(prepared_id)
-        del self._kept[prepared_id]
-        return found
+        found, quote = await _stopped(
+            lambda watch: self.client.cancel(request, _stop, watch), CancelQuoteResponse
+        )
+        return Prepared("cancel", found, request.wallet, self.monotonic(), cancel=quote)
 
     async def submit(self, prepared: Prepared, signed: str) -> dict[str, Any]:
         """Submit what the wallet signed: exactly the prepared transaction, or nothing.
@@ -188,31 +142,47 @@ class Preparer:
         try:
             return named | await self.client.run(flow(prepared, signed, sent))
         except ClientError as error:
-            return await self.client.run(
-                raise_outcome(
-                    error, sent, self.client.polling, lambda _: None, has_node=self.has_node
-                )
+            decides = submission_outcome.raise_outcome(
+                error, sent, self.client.polling, lambda _: None, has_node=self.has_node
             )
+            return await self.client.run(decides)
 
     def _swapped(
         self, prepared: Prepared, signed: str, sent: SubmittedTransaction
     ) -> Flow[dict[str, Any]]:
         assert prepared.kept is not None
-        order_id, _, _ = yield from swap_flow.submit(
+        order_id, _, _ = yield from swap.submit(
             prepared.kept.quote, prepared.kept.request, signed, self.client.polling, lambda _: None
         )
-        remember(self.client.orders, replace(sent, order_id=order_id))
+        submission_outcome.remember(self.client.orders, replace(sent, order_id=order_id))
         return order_named(order_id) | {"next": "follow_order"}
 
     def _cancelled(
         self, prepared: Prepared, signed: str, sent: SubmittedTransaction
     ) -> Flow[dict[str, Any]]:
         assert prepared.cancel is not None
-        answer = yield from cancel_flow.submit(prepared.cancel, signed, self.client.polling)
+        answer = yield from cancel.submit(prepared.cancel, signed, self.client.polling)
         if answer is None:
             return {"submitted": False, "next": "follow_order: the order had ended before"}
         mine = marked(answer.cancel, "trackingUrl")
         return {"submitted": True, "cancel": mine, "next": "follow_order, of the order"}
+
+
+async def _stopped(
+    run: Callable[[Callable[[object], None]], Awaitable[object]], kind: type[Q]
+) -> tuple[Transaction, Q]:
+    """Run a flow up to its signer. Return the transaction to sign, and the newest quote."""
+    quotes: list[Q] = []
+
+    def watch(event: object) -> None:
+        if isinstance(event, kind):
+            quotes.append(event)
+
+    try:
+        await run(watch)
+    except _Stopped as stopped:
+        return stopped.args[0], quotes[-1]
+    raise AssertionError("a flow returns only what was signed")
 
 
 def shown(prepared: Prepared, prepared_id: str) -> dict[str, Any]:
@@ -220,28 +190,14 @@ def shown(prepared: Prepared, prepared_id: str) -> dict[str, Any]:
     from eth_account.typed_transactions.typed_transaction import TypedTransaction
 
     tx = prepared.transaction
-    numbers = {
-        "value": tx["value"],
-        "gasLimit": tx["gas"],
-        "maxFeePerGas": tx["maxFeePerGas"],
-        "maxPriorityFeePerGas": tx["maxPriorityFeePerGas"],
-    }
     body: dict[str, Any] = {
         "preparedId": prepared_id,
         "kind": prepared.kind,
         "from": prepared.wallet,
-        "transaction": {
-            "to": tx["to"],
-            "data": tx["data"],
-            **{name: str(number) for name, number in numbers.items()},
-            "nonce": tx["nonce"],
-            "chainId": tx["chainId"],
-            "type": tx["type"],
-        },
+        "transaction": transaction_json(tx),
         "hashToSign": "0x" + TypedTransaction.from_dict(tx).hash().hex(),
         "maxGasCostEth": format_units(prepared.max_gas_cost, 18),
     }
     if prepared.kept is not None and prepared.loss is not None:
-        quoted = summary(prepared.kept) | {"loss": loss_members(prepared.loss)}
-        body["quote"] = quoted
+        body["quote"] = summary(prepared.kept) | {"loss": loss_members(prepared.loss)}
     return body

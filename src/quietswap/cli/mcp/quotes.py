@@ -1,102 +1,77 @@
-"""Arguments of a trade, and the quotes that this process got: explained and used by their ids."""
+"""Tokens, amounts and quotes as the tools take and tell them; what is kept by an id."""
 
 import secrets
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import click
 import msgspec
 from cachetools import FIFOCache
-from pydantic import Field
 
 from quietswap.amounts import format_units
 from quietswap.chain.address import Address, BadAddress, from_any_case
-from quietswap.cli.mcp.answers import BadInput, read_with
-from quietswap.cli.mcp.marked import marked, untrusted
-from quietswap.cli.output.tokens import (
-    KNOWN,
-    DisplayToken,
-    address_of,
-    parse_amount,
-    refuse_ether,
-    token_at,
-    wallet_address,
-)
+from quietswap.cli.mcp.answers import BadInput, marked, read_with, untrusted
+from quietswap.cli.output import tokens
+from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import AsyncQuietswapClient
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.quote_checks import ALLOWANCE_HOLDER, SwapRequest, check_quote, is_bound
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.client.flows.reference_price import read_settlers
-from quietswap.contract.base import MAX_SLIPPAGE_BPS
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.quoting.loss import Loss, percent
 from quietswap.routers import calldata
 from quietswap.routers.methods import ROUTERS
 
-VALID_S = 30
-"""A quote is valid for about 30 s, by the interface."""
-_KEPT = 100
+T = TypeVar("T")
 
-# Arguments of the tools, with what a model reads about them.
 
-TokenArgument = Annotated[
-    str,
-    Field(
-        description="WETH, USDC, USDT, DAI or WBTC, or the address of another token; search_tokens"
-        " finds it. Native ETH cannot be swapped."
-    ),
-]
-AmountArgument = Annotated[
-    str, Field(description="Amount of the sold token in digits, such as 1.5: whole tokens")
-]
-SmallestArgument = Annotated[
-    bool, Field(description="The amount is written in smallest units, not in whole tokens")
-]
-WalletArgument = Annotated[str, Field(description="Address of the wallet that sells")]
-SlippageArgument = Annotated[
-    int,
-    Field(
-        description="Accepted loss below the quote in basis points: 50 is 0.5 %",
-        ge=1,
-        le=MAX_SLIPPAGE_BPS,
-    ),
-]
-PreparedArgument = Annotated[str, Field(description="preparedId of what was prepared")]
-OrderArgument = Annotated[str, Field(description="Order id", max_length=128)]
+class Kept(FIFOCache[str, T]):
+    """The newest 100 values by their ids, which are random: no other session guesses one.
+
+    An unknown id raises BadInput for the argument `field`.
+    """
+
+    def __init__(self, field: str, missing: str) -> None:
+        super().__init__(100)
+        self._field, self._missing = field, missing
+
+    def add(self, value: T) -> str:
+        """Keep a value and return its id."""
+        new = f"{self._field[0]}_{secrets.token_hex(8)}"
+        self[new] = value
+        return new
+
+    def __missing__(self, key: str) -> T:
+        raise BadInput(self._field, self._missing)
 
 
 async def find_token(
-    field_name: str, text: str, client: AsyncQuietswapClient, *, has_node: bool
+    field: str, text: str, client: AsyncQuietswapClient, *, has_node: bool
 ) -> DisplayToken:
     """Return the token of a built-in symbol or an address, which is the symbol of other tokens.
 
     Their decimals are those of the caller's own node, or without one those that the service tells.
     Raises BadInput.
     """
-    read_with(field_name, refuse_ether, text)
-    address = read_with(field_name, address_of, text)
+    read_with(field, tokens.refuse_ether, text)
+    address = read_with(field, tokens.address_of, text)
     try:
-        token = await client.run(token_at(address, by_node=has_node))
+        token = await client.run(tokens.token_at(address, by_node=has_node))
     except click.UsageError as error:
-        raise BadInput(field_name, error.message) from None
-    return token if token == KNOWN.get(token.symbol) else replace(token, symbol=address)
+        raise BadInput(field, error.message) from None
+    return token if token == tokens.KNOWN.get(token.symbol) else replace(token, symbol=address)
 
 
 def read_units(text: str, token: DisplayToken, *, smallest: bool, name: str = "amount") -> int:
     """Return an amount in smallest units; with `smallest` it is written in them."""
-    return int(read_with(name, lambda it: parse_amount(it, replace(token, raw=smallest)), text))
+    written = replace(token, raw=smallest)
+    return int(read_with(name, lambda it: tokens.parse_amount(it, written), text))
 
 
 def read_wallet(text: str) -> str:
     """Return a wallet's address with checksum. Raises BadInput."""
-    return str(read_with("wallet", wallet_address, text))
-
-
-def in_tokens(token: DisplayToken, amount: int) -> str:
-    """Return an amount in whole tokens, in digits and a point."""
-    return format_units(amount, token.decimals)
+    return str(read_with("wallet", tokens.wallet_address, text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,51 +84,6 @@ class KeptQuote:
     buy: DisplayToken
     at: float
 
-    @property
-    def loss(self) -> Loss:
-        """What the swap may lose, by the rule of the command line."""
-        return judge_quote(self.quote, self.request.slippage_bps)
-
-
-@dataclass(slots=True)
-class KeptQuotes:
-    """The newest quotes by id. Ids are random, so that no other session guesses one."""
-
-    monotonic: Callable[[], float] = time.monotonic
-    _kept: FIFOCache[str, KeptQuote] = field(default_factory=lambda: FIFOCache(_KEPT))
-
-    async def ask(
-        self,
-        client: AsyncQuietswapClient,
-        request: SwapRequest,
-        sell: DisplayToken,
-        buy: DisplayToken,
-    ) -> str:
-        """Request a quote, keep it and return its id."""
-        found = await client.quote(request)
-        quote_id = f"q_{secrets.token_hex(8)}"
-        self._kept[quote_id] = KeptQuote(found, request, sell, buy, self.monotonic())
-        return quote_id
-
-    def get(self, quote_id: str) -> KeptQuote:
-        """Return a quote. Raises BadInput."""
-        if quote_id not in self._kept:
-            raise BadInput("quote_id", "no quote of this process has this id, or it is too old")
-        return self._kept[quote_id]
-
-    def left_s(self, kept: KeptQuote) -> int:
-        """Return for how many seconds the quote is valid, about."""
-        return max(0, round(VALID_S - (self.monotonic() - kept.at)))
-
-
-def swap_request(
-    sell: DisplayToken, buy: DisplayToken, units: int, wallet: str, slippage_bps: int, **more: Any
-) -> SwapRequest:
-    """Return the request of a swap. Raises BadInput."""
-    if sell.address == buy.address:
-        raise BadInput("buy", "the same token as sell")
-    return SwapRequest(sell.address, buy.address, units, read_wallet(wallet), slippage_bps, **more)
-
 
 def loss_members(loss: Loss) -> dict[str, Any]:
     """Return the judgement of a loss: its level, its greatest share, and its causes in words."""
@@ -161,28 +91,20 @@ def loss_members(loss: Loss) -> dict[str, Any]:
 
 
 def summary(kept: KeptQuote) -> dict[str, Any]:
-    """Return amounts, value, verification and issues of a quote."""
-    quote = kept.quote
+    """Return amounts, value, verification and issues of a quote, with its loss."""
+    quote, buys = kept.quote, kept.buy.decimals
     whole = {
-        "sellAmount": in_tokens(kept.sell, quote.sell_amount),
-        "buyAmount": in_tokens(kept.buy, quote.buy_amount),
-        "minBuyAmount": in_tokens(kept.buy, quote.min_buy_amount),
+        "sellAmount": format_units(quote.sell_amount, kept.sell.decimals),
+        "buyAmount": format_units(quote.buy_amount, buys),
+        "minBuyAmount": format_units(quote.min_buy_amount, buys),
         "maxGasCostEth": format_units(quote.mev_protection.transaction_params.max_gas_cost, 18),
     }
-    details = (
-        "dexRoute",
-        "mevProtection",
-        "mevAnalysis",
-        "sources",
-        "alternatives",
-        "loss",
-        "timestamp",
-    )
+    details = "dexRoute mevProtection mevAnalysis sources alternatives loss timestamp"
     return {
         "inWholeTokens": whole,
-        "loss": loss_members(kept.loss),
+        "loss": loss_members(judge_quote(quote, kept.request.slippage_bps)),
         "verified": quote.is_verified,
-        **marked(quote, *details),
+        **marked(quote, *details.split()),
     }
 
 

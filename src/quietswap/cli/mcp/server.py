@@ -17,12 +17,10 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
 from quietswap import __version__
-from quietswap.cli.mcp.answers import BadInput, answering, bad_argument, refusal
-from quietswap.cli.mcp.marked import UNTRUSTED
+from quietswap.cli.mcp.answers import UNTRUSTED, BadInput, answering, bad_argument, refusal
 from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.signing import LocalSigner
-from quietswap.cli.mcp.tools import ReadingTools
-from quietswap.cli.mcp.writing import WritingTools
+from quietswap.cli.mcp.tools import Tools
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
@@ -72,13 +70,13 @@ class StrictServer(MCPServer[Any]):
 
 def make_server(preparer: Preparer, signer: LocalSigner | None = None) -> StrictServer:
     """Return the server with its tools; with a local signer, with the tool that signs."""
-    reading, writing = ReadingTools(preparer), WritingTools(preparer)
+    here = Tools(preparer)
     told = _INSTRUCTIONS + (_NO_SIGNER if signer is None else signer.instructions)
     reads = (
-        reading.search_tokens, reading.price, reading.quote, reading.explain_quote,
-        reading.follow_order, reading.list_orders, writing.prepare_swap, writing.prepare_cancel,
+        here.search_tokens, here.price, here.quote, here.explain_quote,
+        here.follow_order, here.list_orders, here.prepare_swap, here.prepare_cancel,
     )  # fmt: skip
-    spends = (writing.submit_signed, *((signer.tool(),) if signer else ()))
+    spends = (here.submit_signed, *((signer.tool(),) if signer else ()))
     tools = [_tool(one, _READ_ONLY) for one in reads] + [_tool(one, _SPENDS) for one in spends]
     return StrictServer(
         "quietswap", version=__version__, instructions=told, log_level="WARNING", tools=tools

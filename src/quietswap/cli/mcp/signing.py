@@ -1,31 +1,107 @@
-"""The local signer of the person: it signs what was prepared, within limits and if confirmed."""
+"""The local signer of the person: it signs what was prepared, within limits and if confirmed.
+
+A model cannot confirm. The client of the protocol asks its user (elicitation), or this process asks
+on the terminal that the person started it in.
+"""
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
 
 import click
 from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Resolve
+from pydantic import BaseModel, Field
 
 from quietswap.chain.address import Address
 from quietswap.cli.mcp.answers import Refused
-from quietswap.cli.mcp.consent import Consent, Person, Question
 from quietswap.cli.mcp.limits import SigningLimits, Spending
 from quietswap.cli.mcp.prepare import Prepared, Preparer
-from quietswap.cli.mcp.quotes import PreparedArgument
+from quietswap.cli.mcp.tools import PreparedArgument
 from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.tokens import ETHER
 from quietswap.client.flows.quote_checks import MAX_FEE_WEI
 from quietswap.client.flows.quoting import FRESH_S
 from quietswap.client.signing import sign
+from quietswap.foreign_text import visible
 from quietswap.routers.methods import ROUTERS
 
 _LATEST_S = 240.0
 """After so many seconds an approval or a cancel has to be prepared again: its fees are old."""
 
-SignTool = Callable[..., Awaitable[dict[str, Any]]]
+Asks = Literal["client", "terminal"]
+
+
+class Consent(BaseModel):
+    """What a person types into the form of a client."""
+
+    answer: str = Field(description="The word or number that the question asks for")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to ask, and what to type to accept it."""
+
+    text: str
+    wanted: str
+
+    @property
+    def whole(self) -> str:
+        """The question with what to type."""
+        return f"{self.text}\nTo sign it, type {self.wanted}"
+
+
+@dataclass(slots=True)
+class Person:
+    """The person who confirms, asked by the client or on the terminal."""
+
+    asks: Asks
+    _terminal: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def form(self, context: Context[Any, Any], question: Question) -> Elicit[Consent] | None:
+        """Return the form for the client; None to ask on the terminal. Raises Refused."""
+        if self.asks == "terminal":
+            return None
+        capabilities = context.client_capabilities
+        offered = capabilities.elicitation if capabilities else None
+        if offered is None or (offered.form is None and offered.url is not None):
+            raise Refused(
+                "NO_CONFIRMATION",
+                "this client cannot ask its user (it has no elicitation of forms), and a model"
+                " cannot confirm: nothing was signed. Sign elsewhere and use submit_signed, or"
+                " start quietswap mcp with --http PORT --confirm terminal",
+            )
+        return Elicit(question.whole, Consent)
+
+    async def require(self, question: Question, answer: ElicitationResult[Consent] | None) -> None:
+        """Return if the person accepts: in the `answer`, or on the terminal. Raises Refused."""
+        if self.asks == "terminal":
+            async with self._terminal:
+                typed = await _typed(question)
+        elif isinstance(answer, AcceptedElicitation) and isinstance(answer.data, Consent):
+            typed = answer.data.answer
+        else:
+            typed = ""
+        if typed.strip().removesuffix("%").strip().lower() != question.wanted:
+            raise Refused("NOT_CONFIRMED", "the person did not confirm it: nothing was signed")
+
+
+async def _typed(question: Question) -> str:
+    """Return the line that the person types on the terminal; "" at its end.
+
+    No thread reads it: Ctrl-C, and a caller that gives up, would wait for that thread until Enter.
+    """
+    click.echo("\n" + visible(question.text, keep="\n"), err=True)
+    click.echo(f"To sign it, type {question.wanted}: ", nl=False, err=True)
+    loop, readable = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
+    return sys.stdin.readline()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +121,7 @@ class LocalSigner:
             f" confirms. Limits within 24 hours: {self.limits.all_words()}."
         )
 
-    def tool(self) -> SignTool:
+    def tool(self) -> Callable[..., Awaitable[dict[str, Any]]]:
         """Return the tool; its question is asked before its body runs."""
 
         async def ask(prepared_id: str, ctx: Context[Any, Any]) -> Elicit[Consent] | Refused | None:
@@ -68,13 +144,15 @@ class LocalSigner:
             outcome = answer.data if isinstance(answer, AcceptedElicitation) else None
             if isinstance(outcome, Refused):
                 raise outcome
-            await self.person.require(self._question(self._own(prepared_id)), answer)
-            return await self._signed(await self._fresh(self.preparer.take(prepared_id)))
+            prepared = self._own(prepared_id)
+            await self.person.require(self._question(prepared), answer)
+            # for the last time: one confirmation signs once
+            return await self._signed(await self._fresh(self.preparer.kept.pop(prepared_id)))
 
         return sign_and_submit
 
     def _own(self, prepared_id: str) -> Prepared:
-        prepared = self.preparer.get(prepared_id)
+        prepared = self.preparer.kept[prepared_id]
         if prepared.wallet != self.signer.wallet:
             raise Refused(
                 "OTHER_WALLET",

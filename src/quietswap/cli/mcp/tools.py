@@ -1,56 +1,77 @@
-"""The tools that only read: tokens, prices, quotes and orders."""
+"""The tools. Their docstrings are what a model reads; what is signed, another signer signs."""
 
 import contextlib
 from dataclasses import replace
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from quietswap.cli.mcp.marked import marked
-from quietswap.cli.mcp.prepare import Preparer
-from quietswap.cli.mcp.quotes import (
-    AmountArgument,
-    KeptQuotes,
-    OrderArgument,
-    SlippageArgument,
-    SmallestArgument,
-    TokenArgument,
-    WalletArgument,
-    explained,
-    in_tokens,
-    loss_members,
-    read_units,
-    read_wallet,
-    summary,
-    swap_request,
-)
+from quietswap.amounts import format_units
+from quietswap.chain.signed import SIZE_CAP
+from quietswap.cli.mcp import quotes
+from quietswap.cli.mcp.answers import BadInput, marked
+from quietswap.cli.mcp.prepare import Preparer, shown
+from quietswap.cli.output.tokens import KNOWN, DisplayToken
 from quietswap.client.errors import OrderStillOpen
 from quietswap.client.flows import polling
+from quietswap.client.flows.cancel import CancelRequest
+from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.quoting import judge_quote
-from quietswap.contract.base import MAX_OFFSET, MAX_SEARCH, OrderKindFilter, OrderState
+from quietswap.contract import base
 from quietswap.contract.orders import OrderStatusResponse
 
+VALID_S = 30
+"""A quote is valid for about 30 s, by the interface."""
 MOST_ROWS = 50
 MOST_WAIT_S = 60
 _INTERVAL_S = 2.0
 """Time between two reads of an order's status where the event stream does not work."""
 
+# Arguments of the tools, with what a model reads about them.
+
+TokenArgument = Annotated[
+    str,
+    Field(
+        description="WETH, USDC, USDT, DAI or WBTC, or the address of another token; search_tokens"
+        " finds it. Native ETH cannot be swapped."
+    ),
+]
+AmountArgument = Annotated[
+    str, Field(description="Amount of the sold token in digits, such as 1.5: whole tokens")
+]
+SmallestArgument = Annotated[
+    bool, Field(description="The amount is written in smallest units, not in whole tokens")
+]
+WalletArgument = Annotated[str, Field(description="Address of the wallet that sells")]
+SlippageArgument = Annotated[
+    int,
+    Field(
+        description="Accepted loss below the quote in basis points: 50 is 0.5 %",
+        ge=1, le=base.MAX_SLIPPAGE_BPS,
+    ),
+]  # fmt: skip
+PreparedArgument = Annotated[str, Field(description="preparedId of what was prepared")]
+OrderArgument = Annotated[str, Field(description="Order id", max_length=128)]
 RowsArgument = Annotated[int, Field(ge=1, le=MOST_ROWS)]
-OffsetArgument = Annotated[int, Field(ge=0, le=MAX_OFFSET)]
+OffsetArgument = Annotated[int, Field(ge=0, le=base.MAX_OFFSET)]
 
 
-class ReadingTools:
-    """The tools that change nothing. Their docstrings are what a model reads."""
+class Tools:
+    """The tools of one server, which keeps what was quoted."""
 
     def __init__(self, preparer: Preparer) -> None:
-        self._preparer = preparer
-        self._client = preparer.client
-        self._quotes = KeptQuotes(preparer.monotonic)
+        self._preparer, self._client = preparer, preparer.client
+        missing = "no quote of this process has this id, or it is too old"
+        self._quotes = quotes.Kept[quotes.KeptQuote]("quote_id", missing)
 
     async def search_tokens(
         self,
         search: Annotated[
-            str, Field(description="Part of a symbol or name, or an address", max_length=MAX_SEARCH)
+            str,
+            Field(
+                description="Part of a symbol or name, or an address", max_length=base.MAX_SEARCH
+            ),
         ] = "",
         limit: RowsArgument = 20,
         offset: OffsetArgument = 0,
@@ -72,13 +93,13 @@ class ReadingTools:
     ) -> dict[str, Any]:
         """Show an indicative price, without a wallet. Nothing is verified: `quote` verifies."""
         selling, buying = await self._preparer.pair(sell, buy)
-        units = read_units(amount, selling, smallest=smallest_units)
+        units = quotes.read_units(amount, selling, smallest=smallest_units)
         found = await self._client.price(selling.address, buying.address, units)
         whole = {
-            "sellAmount": in_tokens(selling, found.sell_amount),
-            "buyAmount": in_tokens(buying, found.buy_amount),
+            "sellAmount": format_units(found.sell_amount, selling.decimals),
+            "buyAmount": format_units(found.buy_amount, buying.decimals),
         }
-        loss = loss_members(judge_quote(found, 0))
+        loss = quotes.loss_members(judge_quote(found, 0))
         return {"inWholeTokens": whole, **marked(found, "loss"), "loss": loss}
 
     async def quote(
@@ -95,12 +116,11 @@ class ReadingTools:
         `issues` says what the wallet lacks; `loss` what the swap may lose. The quote is valid for
         about 30 seconds; `explain_quote` says why it is what it is.
         """
-        selling, buying = await self._preparer.pair(sell, buy)
-        units = read_units(amount, selling, smallest=smallest_units)
-        request = swap_request(selling, buying, units, wallet, slippage_bps)
-        quote_id = await self._quotes.ask(self._client, request, selling, buying)
-        kept = self._quotes.get(quote_id)
-        return {"quoteId": quote_id, "validForSeconds": self._quotes.left_s(kept), **summary(kept)}
+        pair = await self._preparer.pair(sell, buy)
+        request = _swap_request(pair, amount, wallet, slippage_bps, smallest=smallest_units)
+        found = await self._client.quote(request)
+        kept = quotes.KeptQuote(found, request, *pair, self._preparer.monotonic())
+        return self._with_id(self._quotes.add(kept), quotes.summary(kept))
 
     async def explain_quote(
         self, quote_id: Annotated[str, Field(description="quoteId of a quote")]
@@ -109,9 +129,14 @@ class ReadingTools:
 
         `checks` is the result of this program's own checks, which do not trust the service.
         """
-        kept = self._quotes.get(quote_id)
-        parts = await explained(kept, self._client, has_node=self._preparer.has_node)
-        return {"quoteId": quote_id, "validForSeconds": self._quotes.left_s(kept), **parts}
+        kept, has_node = self._quotes[quote_id], self._preparer.has_node
+        return self._with_id(
+            quote_id, await quotes.explained(kept, self._client, has_node=has_node)
+        )
+
+    def _with_id(self, quote_id: str, parts: dict[str, Any]) -> dict[str, Any]:
+        age = self._preparer.monotonic() - self._quotes[quote_id].at
+        return {"quoteId": quote_id, "validForSeconds": max(0, round(VALID_S - age)), **parts}
 
     async def follow_order(
         self,
@@ -142,11 +167,107 @@ class ReadingTools:
         wallet: WalletArgument,
         limit: RowsArgument = 20,
         offset: OffsetArgument = 0,
-        status: OrderState | None = None,
-        kind: OrderKindFilter = "any",
+        status: base.OrderState | None = None,
+        kind: base.OrderKindFilter = "any",
     ) -> dict[str, Any]:
         """List the orders of a wallet that were placed with this API key, newest first."""
         found = await self._client.order_history(
-            read_wallet(wallet), limit=limit, offset=offset, status=status, kind=kind
+            quotes.read_wallet(wallet), limit=limit, offset=offset, status=status, kind=kind
         )
         return {"orders": marked(found.orders), "total": found.total, "hasMore": found.has_more}
+
+    async def prepare_swap(
+        self,
+        sell: TokenArgument,
+        buy: TokenArgument,
+        amount: AmountArgument,
+        wallet: WalletArgument,
+        slippage_bps: SlippageArgument = 50,
+        at_least: Annotated[
+            str | None,
+            Field(description="Refuse a quote whose minimum is below this, in tokens of `buy`"),
+        ] = None,
+        max_loss_percent: Annotated[
+            float | None,
+            Field(
+                description="Accept a loss up to this. Without it, 3 % or more is refused. Ask the"
+                " person before you give it.",
+                ge=0, le=100,
+            ),
+        ] = None,
+        smallest_units: SmallestArgument = False,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Prepare a swap for signing: a fresh quote that passed all checks. Nothing is sent.
+
+        `kind` is `approval` if the router needs an approval first: have that signed and submitted,
+        then prepare the swap again. Sign `transaction` unchanged; `hashToSign` is its EIP-1559
+        hash. Then call submit_signed within 30 seconds.
+        """
+        selling, buying = pair = await self._preparer.pair(sell, buy)
+        for name, token in (("amount", selling), *((("at_least", buying),) if at_least else ())):
+            if not (self._preparer.has_node or smallest_units or token in KNOWN.values()):
+                raise BadInput(
+                    name,
+                    f"only the service tells the decimals of {token.address}, and it would be"
+                    " signed: use smallest_units, or have quietswap mcp started with --rpc-url",
+                )
+        request = _swap_request(
+            pair, amount, wallet, slippage_bps, smallest=smallest_units, at_least=at_least
+        )
+        most = None if max_loss_percent is None else Decimal(str(max_loss_percent))
+        prepared = await self._preparer.swap(request, selling, buying, max_loss_percent=most)
+        return shown(prepared, self._preparer.kept.add(prepared))
+
+    async def prepare_cancel(
+        self,
+        order_id: OrderArgument,
+        wallet: WalletArgument,
+        nonce: Annotated[
+            int | None,
+            Field(
+                description="The nonce that the order was signed with; needed if another program"
+                " submitted it",
+                ge=0, le=base.MAX_SAFE_INTEGER,
+            ),
+        ] = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Prepare the cancel of an open order: an empty transfer of the wallet to itself.
+
+        It has the order's nonce, so at most one of the two is mined. It costs gas.
+        """
+        request = CancelRequest(order_id, quotes.read_wallet(wallet), nonce=nonce)
+        prepared = await self._preparer.cancel(request)
+        return shown(prepared, self._preparer.kept.add(prepared))
+
+    async def submit_signed(
+        self,
+        prepared_id: PreparedArgument,
+        signed_transaction: Annotated[
+            str,
+            Field(
+                description="The signed transaction, raw, as 0x-hex", max_length=2 * SIZE_CAP + 2
+            ),
+        ],
+    ) -> dict[str, Any]:
+        """Submit what the wallet's own signer signed: exactly the prepared transaction.
+
+        A swap or a cancel goes to the private relay: follow_order shows what becomes of it. An
+        approval is public; this waits until it is mined. An error with `mayBeMined` true means that
+        it was sent: never sign another nonce before this one is decided.
+        """
+        return await self._preparer.submit(self._preparer.kept[prepared_id], signed_transaction)
+
+
+def _swap_request(
+    pair: tuple[DisplayToken, DisplayToken], amount: str, wallet: str, slippage_bps: int,
+    *, smallest: bool, at_least: str | None = None,
+) -> SwapRequest:  # fmt: skip
+    """Return the request of a swap. Raises BadInput."""
+    sell, buy = pair
+    units, floor = quotes.read_units(amount, sell, smallest=smallest), None
+    if at_least is not None:
+        floor = quotes.read_units(at_least, buy, smallest=smallest, name="at_least")
+    if sell.address == buy.address:
+        raise BadInput("buy", "the same token as sell")
+    owner = quotes.read_wallet(wallet)
+    return SwapRequest(sell.address, buy.address, units, owner, slippage_bps, at_least=floor)

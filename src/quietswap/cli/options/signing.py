@@ -285,6 +285,21 @@ def _address(private_key: str) -> str:
     return from_bytes(keccak256(public.format(compressed=False)[1:])[12:])
 
 
+def transaction_json(transaction: dict[str, Any]) -> dict[str, Any]:
+    """Return a transaction as JSON members in the interface's words; amounts are decimal text."""
+    amounts = {
+        "value": "value",
+        "gasLimit": "gas",
+        "maxFeePerGas": "maxFeePerGas",
+        "maxPriorityFeePerGas": "maxPriorityFeePerGas",
+    }
+    return {
+        **{name: transaction[name] for name in ("to", "data")},
+        **{name: str(transaction[source]) for name, source in amounts.items()},
+        **{name: transaction[name] for name in ("nonce", "chainId", "type")},
+    }
+
+
 class CommandSigner:
     """Signs by an external command, without a shell and without secrets in its environment."""
 
@@ -299,18 +314,7 @@ class CommandSigner:
 
     def __call__(self, transaction: dict[str, Any]) -> str:
         """Return the hex that the command printed. Raises click.ClickException if it fails."""
-        spelled = {
-            "from": self._wallet,
-            "to": transaction["to"],
-            "data": transaction["data"],
-            "value": str(transaction["value"]),
-            "gasLimit": str(transaction["gas"]),
-            "maxFeePerGas": str(transaction["maxFeePerGas"]),
-            "maxPriorityFeePerGas": str(transaction["maxPriorityFeePerGas"]),
-            "nonce": transaction["nonce"],
-            "chainId": transaction["chainId"],
-            "type": transaction["type"],
-        }
+        spelled = {"from": self._wallet} | transaction_json(transaction)
         env = {name: value for name, value in os.environ.items() if name not in _SECRETS}
         try:
             done = subprocess.run(  # noqa: S603  the user's own command is the point
