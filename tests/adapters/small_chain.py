@@ -20,8 +20,8 @@ from quietswap.http_client import HttpClient
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.artifacts import own_runtime
-from quietswap.sandbox.contracts.npm import find_anvil
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, SUPPLY_KEY
+from quietswap.sandbox.npm import find_anvil
 from quietswap.sandbox.rpc import SandboxRpcClient
 from quietswap.tokens.token import Token
 from tests.adapters.manual_clock import ManualClock

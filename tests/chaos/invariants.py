@@ -179,6 +179,6 @@ def _leaks(stage: CampaignEnvironment, books: StoredState) -> Iterator[str]:
     for row in books.orders:
         if row["tx_hash"] in stage.sandbox.public:
             yield f"{row['tx_hash']} was in the public mempool"
-        held = any(relay.pool.knows(row["tx_hash"]) for relay in stage.sandbox.relays.values())
+        held = any(relay.pool.get(row["tx_hash"]) for relay in stage.sandbox.relays.values())
         if held and row["failure_code"] == "NOT_SENT" and row["attempts"] <= 1:
             yield f"{row['tx_hash']} is said not to have been sent, and a relay had it"

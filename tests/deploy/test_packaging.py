@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from quietswap.cli.commands.sandbox import sandbox
-from quietswap.sandbox.npm_packages import install as npm_packages
+from quietswap.sandbox import npm as npm_packages
 from quietswap.storage import database
 from tests.deploy.files import ROOT
 

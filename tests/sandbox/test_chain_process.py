@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from quietswap.sandbox import npm
 from quietswap.sandbox.chain.anvil import AnvilFailed
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain, start_chain
-from quietswap.sandbox.contracts import npm
 from tests import loopback
 from tests.waiting import WITHIN_S, eventually
 

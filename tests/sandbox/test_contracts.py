@@ -3,8 +3,9 @@
 import pytest
 
 from quietswap.chain import address as addresses
+from quietswap.sandbox import npm
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
-from quietswap.sandbox.contracts import abi, npm
+from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.abi import WALLETS, set_storage
 from quietswap.sandbox.contracts.pools import (

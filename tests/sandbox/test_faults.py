@@ -11,9 +11,8 @@ import httpx
 import pytest
 
 from quietswap.sandbox import faults
-from quietswap.sandbox.component_server import ComponentServer
 from quietswap.sandbox.faults import ActiveFaults, Fault, UnknownFault
-from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
+from quietswap.sandbox.http_server import Answer, ComponentServer, HttpRequest, json_reply
 from tests import loopback
 from tests.waiting import WITHIN_S
 

@@ -182,15 +182,12 @@ async def test_a_wanted_port_that_is_taken_leaves_nothing_running(sandbox: Sandb
     taken = int(sandbox.control_url.rsplit(":")[-1])
     before = asyncio.all_tasks()
     with pytest.raises(OSError, match="address already in use"):
-        await SandboxNetwork.start(NetworkOptions(ports={"control": taken}))
+        await running_network(NetworkOptions(ports={"control": taken})).__aenter__()
     await asyncio.sleep(0)
     assert asyncio.all_tasks() <= before
 
 
-async def test_stopping_twice_is_harmless_and_facts_are_at_hand() -> None:
-    sandbox = await SandboxNetwork.start(PAUSED)
+async def test_facts_are_at_hand(sandbox: SandboxNetwork) -> None:
     assert set(sandbox.tokens) == {"WETH", "USDC", "USDT", "DAI", "WBTC"}
     assert len(sandbox.wallets) == 8
     assert set(sandbox.venues) == set(OVER_HTTP)
-    await sandbox.stop()
-    await sandbox.stop()

@@ -75,7 +75,7 @@ async def test_a_foreign_name_sends_no_transaction(
     call = {"id": 1, "method": "eth_sendRawTransaction", "params": ["0x" + tx.raw.hex()]}
     for url in (sandbox.rpc_url, sandbox.relay_url):
         assert (await http.post(url, json=call, headers=FOREIGN)).status_code == 403
-    assert not sandbox.relays["relay"].pool.knows(tx.hash)
+    assert not sandbox.relays["relay"].pool.get(tx.hash)
     assert tx.hash not in sandbox.public
     assert await rpc(http, sandbox.rpc_url, "eth_getTransactionByHash", tx.hash) is None
 

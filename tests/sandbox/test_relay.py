@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from quietswap.sandbox.chain.transactions import Transaction
-from quietswap.sandbox.component_server import ComponentServer
+from quietswap.sandbox.http_server import ComponentServer
 from tests import loopback
 from tests.sandbox.small_network import ALICE, BOB, GWEI, SmallNetwork, running_small_network
 from tests.waiting import WITHIN_S, eventually
@@ -222,7 +222,7 @@ async def test_a_refusal_has_the_text_asked_for(town: SmallNetwork, client: Clie
     assert await client.send(tx) == {
         "code": -32000, "message": "nonce too low: next nonce 8, tx nonce 7",
     }  # fmt: skip
-    assert not town.relay.pool.knows(tx.hash)
+    assert not town.relay.pool.get(tx.hash)
 
 
 async def test_already_known_although_it_was_not(town: SmallNetwork, client: Client) -> None:
@@ -260,7 +260,7 @@ async def test_without_work_nothing_is_held(town: SmallNetwork, client: Client, 
         await client.http.post("/", json={"method": "eth_sendRawTransaction"}, timeout=timeout)
     except httpx.TimeoutException:
         assert fault == "hang"
-    assert not town.relay.pool.knows(tx.hash)
+    assert not town.relay.pool.get(tx.hash)
 
 
 async def test_a_late_answer_is_for_work_already_done(town: SmallNetwork, client: Client) -> None:
@@ -271,7 +271,7 @@ async def test_a_late_answer_is_for_work_already_done(town: SmallNetwork, client
         await client.http.post("/", json=call, timeout=httpx.Timeout(WITHIN_S, read=0.2))
 
     async def is_known() -> bool:
-        return town.relay.pool.knows(tx.hash)
+        return town.relay.pool.get(tx.hash)
 
     await eventually(is_known)
 

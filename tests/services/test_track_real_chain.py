@@ -14,7 +14,7 @@ from quietswap.orders.order import FailureCode, Order, OrderEvent, OrderStatus
 from quietswap.orders.tracking.tracker import OrderTracker
 from quietswap.relays.mev_blocker import MevBlocker
 from quietswap.sandbox.chain.transactions import Transaction
-from quietswap.sandbox.component_server import ComponentServer
+from quietswap.sandbox.http_server import ComponentServer
 from quietswap.storage.factory import Storage
 from quietswap.vendors.uniswap.reference import PoolPrices
 from tests import orders

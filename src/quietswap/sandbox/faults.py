@@ -19,7 +19,7 @@ GROUPS = {"venues": VENUES, "relays": RELAYS, "prices": PRICES}
 """Names that stand for several parts."""
 
 
-class FaultArgument(Enum):
+class Takes(Enum):
     """The argument of a fault: its placeholder in the help, and the bounds of a number."""
 
     NOTHING = "", None
@@ -35,7 +35,7 @@ class FaultArgument(Enum):
         """Whether `argument` has the type and is within the bounds."""
         bounds: tuple[int, int] | None = self.value[1]
         if bounds is None:
-            return bool(argument) is (self is FaultArgument.TEXT)
+            return bool(argument) is (self is Takes.TEXT)
         if self not in _FRACTIONS and not argument.isdecimal():
             return False
         try:
@@ -44,7 +44,7 @@ class FaultArgument(Enum):
             return False
 
 
-_FRACTIONS = frozenset({FaultArgument.FACTOR, FaultArgument.RATE, FaultArgument.ETHER})
+_FRACTIONS = frozenset({Takes.FACTOR, Takes.RATE, Takes.ETHER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ class FaultType:
     name: str
     text: str
     parts: tuple[str, ...] = PARTS
-    takes: FaultArgument = FaultArgument.NOTHING
+    takes: Takes = Takes.NOTHING
     default: str | None = None
 
     @property
     def spelling(self) -> str:
         """The fault as a user writes it, with an optional argument in brackets."""
-        if self.takes is FaultArgument.NOTHING:
+        if self.takes is Takes.NOTHING:
             return self.name
         argument = f":{self.takes.value[0]}"
         return self.name + (f"[{argument}]" if self.default else argument)
@@ -74,9 +74,7 @@ def _some(name: str, text: str) -> FaultType:
 REGISTRY = (
     FaultType("hang", "accepts the request and never answers"),
     FaultType("timeout", "closes the connection after 10 s without sending a byte"),
-    FaultType(
-        "delay", "processes the request at once, answers later", takes=FaultArgument.MILLISECONDS
-    ),
+    FaultType("delay", "processes the request at once, answers later", PARTS, Takes.MILLISECONDS),
     FaultType("drip", "answers with one space every 50 ms, without end"),
     FaultType(
         "half_answer", "processes the request, closes the connection in the middle of the body"
@@ -84,7 +82,7 @@ REGISTRY = (
     FaultType("down", "refuses connections"),
     FaultType("500", "answers with status 500"),
     FaultType("429", "answers with status 429 and a body that is not JSON"),
-    FaultType("html", "answers with an HTML page", takes=FaultArgument.STATUS, default="403"),
+    FaultType("html", "answers with an HTML page", PARTS, Takes.STATUS, "403"),
     FaultType("garbage", "answers with status 200 and bytes that are not JSON"),
     FaultType("redirect", "answers with a redirect to another port"),
     FaultType("huge_body", "answers with 64 MB of JSON"),
@@ -94,7 +92,7 @@ REGISTRY = (
     FaultType("unknown_token", "does not know the token, with the vendor's error", VENUES),
     FaultType("rate_limited", "reports a rate limit, with the vendor's error", VENUES),
     FaultType("refused", "denies access, with the vendor's error", VENUES),
-    FaultType("lie", "quotes the true output times the factor", VENUES, FaultArgument.FACTOR),
+    FaultType("lie", "quotes the true output times the factor", VENUES, Takes.FACTOR),
     FaultType("short_minimum", "writes half of the minimum into the calldata", VENUES),
     FaultType("foreign_recipient", "writes another recipient into the calldata", VENUES),
     FaultType("foreign_router", "names another contract as router", VENUES),
@@ -112,40 +110,38 @@ REGISTRY = (
     _some("settlers_removed", "has removed every Settler from its Deployer"),
     FaultType("lose", "accepts transactions and drops them", RELAYS),
     FaultType("withhold", "holds transactions, offers none to the builder", RELAYS),
-    FaultType("refuse", "rejects transactions with this message", RELAYS, FaultArgument.TEXT),
+    FaultType("refuse", "rejects transactions with this message", RELAYS, Takes.TEXT),
     FaultType("already_known", "holds transactions, answers `already known`", RELAYS),
     FaultType("answer_lost", "holds transactions, closes the connection without an answer", RELAYS),
     FaultType(
         "failed_then_mine",
         "reports transactions as failed, includes them in a later block",
         RELAYS,
-        FaultArgument.BLOCKS,
+        Takes.BLOCKS,
         "3",
     ),
     FaultType(
         "reverted_then_mine",
         "answers `execution reverted`, includes transactions in a later block",
         RELAYS,
-        FaultArgument.BLOCKS,
+        Takes.BLOCKS,
         "1",
     ),
     FaultType(
         "refund",
         "pays a refund to each shared swap in its block, and reports it",
         RELAYS,
-        FaultArgument.ETHER,
+        Takes.ETHER,
     ),
     FaultType(
         "false_refund",
         "reports a refund for each shared swap, and does not pay it",
         RELAYS,
-        FaultArgument.ETHER,
+        Takes.ETHER,
     ),
-    FaultType("lag", "answers as if the newest blocks did not exist", NODE, FaultArgument.BLOCKS),
-    FaultType(
-        "fork", "answers from another fork since that many blocks", NODE, FaultArgument.BLOCKS, "2"
-    ),
-    FaultType("flap", "fails this share of requests (0 to 1)", NODE, FaultArgument.RATE),
+    FaultType("lag", "answers as if the newest blocks did not exist", NODE, Takes.BLOCKS),
+    FaultType("fork", "answers from another fork since that many blocks", NODE, Takes.BLOCKS, "2"),
+    FaultType("flap", "fails this share of requests (0 to 1)", NODE, Takes.RATE),
     FaultType("no_simulate", "does not support eth_simulateV1", NODE),
     FaultType("late_receipts", "has no receipts of the newest block yet", NODE),
     FaultType("empty_receipts", "returns receipts without a block and without a status", NODE),
@@ -224,18 +220,15 @@ def described() -> Iterator[tuple[str, str, str]]:
         yield kind.spelling, "every venue" if kind.parts == VENUES else parts, kind.text
 
 
-# The active faults of the sandbox. A part has at most one.
-
-
-Listener = Callable[[str, Fault | None], None]
-
-
 class ActiveFaults:
-    """The active fault of each part. Listeners are called at each change, with None at the end."""
+    """The active fault of each part, at most one.
+
+    Listeners are called at each change, with None at the end.
+    """
 
     def __init__(self, faults: Iterable[tuple[str, Fault]] = ()) -> None:
         self._active_faults = {part: fault for name, fault in faults for part in members(name)}
-        self._listeners: list[Listener] = []
+        self._listeners: list[Callable[[str, Fault | None], None]] = []
 
     def of(self, part: str) -> Fault | None:
         """Return the active fault of `part`."""
@@ -251,7 +244,7 @@ class ActiveFaults:
         return fault.kind if fault else ""
 
     def active(self) -> dict[str, str]:
-        """Return part and spelling of every active fault."""
+        """Return the spelling of every active fault, by part."""
         return {part: str(fault) for part, fault in sorted(self._active_faults.items())}
 
     def put(self, part: str, text: str) -> Fault:
@@ -268,7 +261,7 @@ class ActiveFaults:
             self._active_faults.pop(member, None)
             self._notify(member, None)
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: Callable[[str, Fault | None], None]) -> None:
         """Call `listener` with part and fault at every later change."""
         self._listeners.append(listener)
 

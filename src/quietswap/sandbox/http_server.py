@@ -1,23 +1,33 @@
-"""A small HTTP/1.1 server for the parts of the sandbox.
+"""A small HTTP/1.1 server for the parts of the sandbox, each with its faults on its own port.
 
 The faults need half a body, one byte at a time, or a closed socket instead of an answer. ASGI
 servers cannot send these. aiohttp can, at 135 µs of CPU per request; this server takes 70 µs
-(Starlette on uvicorn: 125 to 270 µs). A handler returns a `Reply`, or a `Delivery` that writes to
-the connection itself. Request bodies need a Content-Length. There is no TLS, upgrade or pipelining.
+(Starlette on uvicorn: 125 to 270 µs). A handler returns an `HttpResponse`, or a `Delivery` that
+writes to the connection itself. Request bodies need a Content-Length. There is no TLS, upgrade or
+pipelining.
 """
 
 import asyncio
 import contextlib
 import errno
 import json
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http.client import responses
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from quietswap.sandbox.faults import ActiveFaults, Fault
+
 MAX_BODY = 8 * 1024 * 1024
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_TIMEOUT_S = 10
+_DRIP_S = 0.05
+_HUGE = 64 * 1024 * 1024
+_BOMB_MEGABYTES = 256
+_CHUNK = b" " * 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +101,7 @@ def _is_foreign(request: HttpRequest) -> bool:
 
 
 class _BadRequest(Exception):
-    """The bytes on the connection are not a request that this server supports."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
-        self.status = status
+    """The bytes are not a request that this server supports; the argument is the status."""
 
 
 class HttpServer:
@@ -170,8 +176,8 @@ class HttpServer:
         """Serve one request. Return False when the connection must be closed."""
         try:
             request = await _read(reader)
-        except _BadRequest as fault:
-            return await _send(writer, HttpResponse(fault.status))
+        except _BadRequest as error:
+            return await _send(writer, HttpResponse(error.args[0]))
         if request is None:
             return False
         if _is_foreign(request):
@@ -185,7 +191,6 @@ class HttpServer:
 
 
 async def _send(writer: asyncio.StreamWriter, reply: HttpResponse, *, close: bool = True) -> bool:
-    """Send a complete answer. Return False when the connection must be closed."""
     writer.write(reply.head(close=close) + reply.body)
     await writer.drain()
     return not close
@@ -221,3 +226,159 @@ async def _body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
     if int(length) > MAX_BODY:
         raise _BadRequest(413)
     return await reader.readexactly(int(length))
+
+
+async def _hang(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+    await reader.read()  # returns when the peer closes the connection
+
+
+async def _time_out(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(_hang(reader, writer), _TIMEOUT_S)
+
+
+async def _drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(HttpResponse().head(length=1_000_000_000))
+    while True:
+        writer.write(b" ")
+        await writer.drain()
+        await asyncio.sleep(_DRIP_S)
+
+
+async def _huge_body(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(HttpResponse().head(length=_HUGE + 2) + b'"')
+    for _sent in range(_HUGE // len(_CHUNK)):
+        writer.write(_CHUNK)
+        await writer.drain()
+    writer.write(b'"')
+    await writer.drain()
+
+
+async def close_silently(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Close the connection without an answer."""
+    writer.transport.abort()
+
+
+def _halved(reply: HttpResponse) -> Delivery:
+    """Announce the full length and send the first half of the body."""
+
+    async def deliver(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply.head() + reply.body[: len(reply.body) // 2])
+        await writer.drain()
+
+    return deliver
+
+
+@lru_cache(maxsize=1)
+def _bomb() -> bytes:
+    """Return a gzip file (RFC 1952) of spaces, built from copies of one flushed block."""
+    blanks = b" " * 1_048_576
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    block = packer.compress(blanks) + packer.flush(zlib.Z_FULL_FLUSH)
+    checksum = 0
+    for _ in range(_BOMB_MEGABYTES):
+        checksum = zlib.crc32(blanks, checksum)
+    size = (_BOMB_MEGABYTES * len(blanks)) & 0xFFFFFFFF
+    head = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
+    tail = checksum.to_bytes(4, "little") + size.to_bytes(4, "little")
+    return head + block * _BOMB_MEGABYTES + packer.flush() + tail
+
+
+def _page(status: int) -> HttpResponse:
+    page = b"<!DOCTYPE html><html><head><title>Just a moment...</title></head><body></body></html>"
+    return HttpResponse(status, page, "text/html; charset=UTF-8")
+
+
+_INSTEAD: dict[str, Callable[[Fault], Answer]] = {
+    "hang": lambda _: _hang,
+    "timeout": lambda _: _time_out,
+    "drip": lambda _: _drip,
+    "huge_body": lambda _: _huge_body,
+    "500": lambda _: HttpResponse(500, b"Internal Server Error", "text/plain"),
+    "429": lambda _: HttpResponse(429, b"error code: 1015", "text/plain", (("Retry-After", "2"),)),
+    "html": lambda fault: _page(fault.number),
+    "garbage": lambda _: HttpResponse(200, b'{"code":0,"data":{"amountOut":"1\xff\xfe'),
+    "redirect": lambda _: HttpResponse(
+        302, headers=(("Location", "http://127.0.0.1:9/elsewhere"),)
+    ),
+    "gzip_bomb": lambda _: HttpResponse(200, _bomb(), headers=(("Content-Encoding", "gzip"),)),
+    "deep_json": lambda _: HttpResponse(200, b"[" * 100_000 + b"]" * 100_000),
+}
+"""Faults whose answer replaces the part's."""
+
+
+def _with_faults(part: str, active_faults: ActiveFaults, handler: Handler) -> Handler:
+    """Return `handler` with the HTTP fault that is active for `part` at each request."""
+
+    async def answer(request: HttpRequest) -> Answer:
+        fault = active_faults.of(part)
+        if fault is None:
+            return await handler(request)
+        if fault.kind in _INSTEAD:
+            return _INSTEAD[fault.kind](fault)
+        reply = await handler(request)
+        if fault.kind == "delay":
+            await asyncio.sleep(fault.number / 1000)
+        if fault.kind == "half_answer" and isinstance(reply, HttpResponse):
+            return _halved(reply)
+        return reply
+
+    return answer
+
+
+class ComponentServer:
+    """Serves `handler` with the active faults of `name`.
+
+    The fault `down` closes the port. The same port is used again afterwards.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        active_faults: ActiveFaults,
+        handler: Handler,
+        port: int = 0,
+        *,
+        yields: bool = False,
+    ) -> None:
+        self.name = name
+        self._active_faults = active_faults
+        self._server = HttpServer(_with_faults(name, active_faults, handler), port, yields=yields)
+        self._moves: set[asyncio.Task[None]] = set()
+        self._turn = asyncio.Lock()
+        self._is_wanted = False
+
+    @property
+    def url(self) -> str:
+        return self._server.url
+
+    async def start(self) -> str:
+        """Listen, unless the part is `down` from the start, and return the URL."""
+        await self._server.start()
+        self._is_wanted = True
+        self._active_faults.listen(self._changed)
+        await self._settle()
+        return self._server.url
+
+    async def stop(self) -> None:
+        """Stop listening permanently."""
+        self._is_wanted = False
+        await self.settled()
+        await self._settle()
+
+    async def settled(self) -> None:
+        """Wait until every earlier change of faults has taken effect on the port."""
+        await asyncio.gather(*self._moves)
+
+    def _changed(self, part: str, _: Fault | None) -> None:
+        if part == self.name and self._is_wanted:
+            move = asyncio.create_task(self._settle())
+            self._moves.add(move)
+            move.add_done_callback(self._moves.discard)
+
+    async def _settle(self) -> None:
+        async with self._turn:
+            if self._is_wanted and not self._active_faults.shows(self.name, "down"):
+                await self._server.start()
+            else:
+                await self._server.stop()

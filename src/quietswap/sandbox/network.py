@@ -12,12 +12,11 @@ from quietswap.chain.address import Address
 from quietswap.sandbox.block_builder import BlockBuilder
 from quietswap.sandbox.chain.anvil import ReadWriteLock
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
-from quietswap.sandbox.component_server import ComponentServer
 from quietswap.sandbox.contracts.abi import WALLETS, Wallet
 from quietswap.sandbox.contracts.pools import TOKENS
 from quietswap.sandbox.control import ControlApi
 from quietswap.sandbox.faults import RELAYS, VENUES, ActiveFaults, Fault
-from quietswap.sandbox.http_server import Handler, HttpServer
+from quietswap.sandbox.http_server import ComponentServer, Handler, HttpServer
 from quietswap.sandbox.node import NAME as NODE
 from quietswap.sandbox.node import NodeProxy
 from quietswap.sandbox.relay import SandboxRelay
@@ -56,68 +55,6 @@ class SandboxNetwork:
     public: set[str]
     urls: Mapping[str, str]
     """By part name, and `control`."""
-    _running: AsyncExitStack
-
-    @classmethod
-    async def start(cls, options: NetworkOptions | None = None) -> "SandboxNetwork":
-        """Start everything and return when it answers; end it with `stop`.
-
-        Raises MissingPackage (the message says what to install), AnvilFailed, GenesisFailed, and
-        OSError when a port is in use. After an error or a cancellation nothing is left running.
-        """
-        options = options or NetworkOptions()
-        async with AsyncExitStack() as stack:
-            chain = await stack.enter_async_context(running_chain(order="fifo"))
-            faults = ActiveFaults(options.faults)
-            public: set[str] = set()
-            chain_lock = ReadWriteLock()
-            relays = {name: SandboxRelay(name, chain.rpc, faults) for name in RELAYS}
-            searcher, feeds = Searcher(chain), FeedUpdater(chain)
-            await searcher.start()
-            builder = BlockBuilder(
-                chain=chain,
-                chain_lock=chain_lock,
-                relays=list(relays.values()),
-                searcher=searcher,
-                public=public,
-                block_time=options.block_time,
-                genesis=await chain.rpc.number("eth_blockNumber"),
-                changed=feeds.update,
-                paused=options.paused,
-            )
-            node = NodeProxy(chain.rpc, chain_lock, public, faults)
-            stack.push_async_callback(node.close)
-            market = Market(chain)
-            venues = {name: kind(market, faults) for name, kind in stand_ins().items()}
-            handlers: dict[str, Handler] = {name: one.handle for name, one in venues.items()}
-            for price in (DefiLlamaStub, CoinGeckoStub):
-                handlers[price.name] = price(market, faults).handle
-            handlers |= {name: relay.handle for name, relay in relays.items()}
-            handlers[NODE] = node.handle
-            parts = [
-                ComponentServer(
-                    name, faults, handler, options.ports.get(name, 0), yields=options.yields
-                )
-                for name, handler in handlers.items()
-            ]
-            urls = {part.name: await _serve(stack, part) for part in parts}
-
-            async def settled() -> None:
-                changing = [part.settled() for part in parts]
-                await asyncio.gather(*changing, *(one.settle() for one in venues.values()))
-
-            every = [*relays.values()]
-            control = ControlApi(chain, faults, builder, every, searcher, public, settled, feeds)
-            port = options.ports.get(CONTROL, 0)
-            urls[CONTROL] = await _serve(
-                stack, HttpServer(control.handle, port, yields=options.yields)
-            )
-            stack.push_async_callback(_end, builder, asyncio.create_task(builder.run()))
-            return cls(chain, faults, builder, searcher, relays, public, urls, stack.pop_all())
-
-    async def stop(self) -> None:
-        """End everything. A second call does nothing."""
-        await self._running.aclose()
 
     @property
     def rpc_url(self) -> str:
@@ -126,7 +63,6 @@ class SandboxNetwork:
 
     @property
     def relay_url(self) -> str:
-        """The relay of tier 2."""
         return self.urls["relay"]
 
     @property
@@ -136,7 +72,6 @@ class SandboxNetwork:
 
     @property
     def venues(self) -> Mapping[str, str]:
-        """The base URLs of the aggregators, by name."""
         return {name: self.urls[name] for name in VENUES}
 
     @property
@@ -146,18 +81,62 @@ class SandboxNetwork:
 
     @property
     def tokens(self) -> Mapping[str, Address]:
-        """Token addresses by symbol."""
         return {symbol: token.address for symbol, token in TOKENS.items()}
 
 
 @asynccontextmanager
 async def running_network(options: NetworkOptions | None = None) -> AsyncIterator[SandboxNetwork]:
-    """Run a sandbox within a `with` block (see `Sandbox.start`)."""
-    sandbox = await SandboxNetwork.start(options)
-    try:
-        yield sandbox
-    finally:
-        await sandbox.stop()
+    """Start everything, and give it when it answers; end it after the `with` block.
+
+    Raises MissingPackage (the message says what to install), AnvilFailed, GenesisFailed, and
+    OSError when a port is in use. After an error or a cancellation nothing is left running.
+    """
+    options = options or NetworkOptions()
+    async with AsyncExitStack() as stack:
+        chain = await stack.enter_async_context(running_chain(order="fifo"))
+        faults = ActiveFaults(options.faults)
+        public: set[str] = set()
+        chain_lock = ReadWriteLock()
+        relays = {name: SandboxRelay(name, chain.rpc, faults) for name in RELAYS}
+        searcher, feeds = Searcher(chain), FeedUpdater(chain)
+        await searcher.start()
+        builder = BlockBuilder(
+            chain=chain,
+            chain_lock=chain_lock,
+            relays=list(relays.values()),
+            searcher=searcher,
+            public=public,
+            block_time=options.block_time,
+            genesis=await chain.rpc.number("eth_blockNumber"),
+            changed=feeds.update,
+            paused=options.paused,
+        )
+        node = NodeProxy(chain.rpc, chain_lock, public, faults)
+        stack.push_async_callback(node.close)
+        market = Market(chain)
+        venues = {name: kind(market, faults) for name, kind in stand_ins().items()}
+        handlers: dict[str, Handler] = {name: one.handle for name, one in venues.items()}
+        for price in (DefiLlamaStub, CoinGeckoStub):
+            handlers[price.name] = price(market, faults).handle
+        handlers |= {name: relay.handle for name, relay in relays.items()}
+        handlers[NODE] = node.handle
+        ports, yields = options.ports, options.yields
+        parts = [
+            ComponentServer(name, faults, handler, ports.get(name, 0), yields=yields)
+            for name, handler in handlers.items()
+        ]
+        urls = {part.name: await _serve(stack, part) for part in parts}
+
+        async def settled() -> None:
+            changing = [part.settled() for part in parts]
+            await asyncio.gather(*changing, *(one.settle() for one in venues.values()))
+
+        every = [*relays.values()]
+        control = ControlApi(chain, faults, builder, every, searcher, public, settled, feeds)
+        server = HttpServer(control.handle, ports.get(CONTROL, 0), yields=yields)
+        urls[CONTROL] = await _serve(stack, server)
+        stack.push_async_callback(_end, builder, asyncio.create_task(builder.run()))
+        yield SandboxNetwork(chain, faults, builder, searcher, relays, public, urls)
 
 
 async def _serve(stack: AsyncExitStack, server: ComponentServer | HttpServer) -> str:

@@ -20,12 +20,6 @@ from quietswap.sandbox.faults import ActiveFaults, Fault
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse
 from quietswap.sandbox.rpc import RpcError, SandboxRpcClient
 
-# Faulty views of the chain: a lagging node, a node on another fork, a node with bad receipts.
-#
-# The first two answer from an earlier block: it replaces `latest`, and higher blocks do not exist.
-# The fork adds its own empty blocks up to the height of the real chain.
-
-
 _NEWEST = frozenset({"latest", "pending", None})
 _BLOCK_AT = {
     "eth_call": 1, "eth_estimateGas": 1, "eth_getBalance": 1, "eth_getTransactionCount": 1,
@@ -45,7 +39,7 @@ _FOUND = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _EarlierView:
-    """Answers as of an earlier block."""
+    """Answers as of an earlier block: it replaces `latest`, and higher blocks do not exist."""
 
     rpc: SandboxRpcClient
 
@@ -68,19 +62,17 @@ class BehindView(_EarlierView):
     blocks: int
 
     async def call(self, method: str, params: list[Any]) -> Any:
-        """Answer one call. Raises RpcError."""
         head = await self.rpc.number("eth_blockNumber")
         return await self.ask(max(head - self.blocks, 0), method, params)
 
 
 @dataclass(frozen=True, slots=True)
 class ForkView(_EarlierView):
-    """A node on another fork after block `base`."""
+    """A node on another fork after block `base`: empty blocks up to the real chain's height."""
 
     base: int
 
     async def call(self, method: str, params: list[Any]) -> Any:
-        """Answer one call. Raises RpcError."""
         head = await self.rpc.number("eth_blockNumber")
         if method == "eth_blockNumber":
             return hex(head)
@@ -95,11 +87,11 @@ class ForkView(_EarlierView):
         """Return the number of the requested block when it is one of the fork's own."""
         own = range(self.base + 1, head + 1)
         if method in {"eth_getBlockByNumber", "eth_getBlockReceipts"}:
-            asked = _first(params)
+            asked = params[0] if params else None
             number = head if asked in _NEWEST else _number(asked)
             return number if number in own else None
         if method == "eth_getBlockByHash":
-            return next((n for n in own if _own_hash(n) == _first(params)), None)
+            return next((n for n in own if [_own_hash(n)] == params[:1]), None)
         return None
 
     async def _empty_block(self, number: int) -> dict[str, Any]:
@@ -109,19 +101,17 @@ class ForkView(_EarlierView):
         return block | own | {"parentHash": parent, "logsBloom": "0x" + "00" * 256}
 
 
-Spoil = Callable[[dict[str, Any], int], dict[str, Any] | None]
-"""Returns the faulty receipt, given the genuine one and the number of the latest block."""
-
-
 @dataclass(frozen=True, slots=True)
 class ReceiptView:
-    """A node with faulty receipts. All other answers are genuine."""
+    """A node with faulty receipts. All other answers are genuine.
+
+    `spoil` returns the faulty receipt, given the genuine one and the number of the latest block.
+    """
 
     rpc: SandboxRpcClient
-    spoil: Spoil
+    spoil: Callable[[dict[str, Any], int], dict[str, Any] | None]
 
     async def call(self, method: str, params: list[Any]) -> Any:
-        """Answer one call. Raises RpcError."""
         answer = await self.rpc.call(method, *params)
         if answer is None or method not in {"eth_getTransactionReceipt", "eth_getBlockReceipts"}:
             return answer
@@ -154,13 +144,8 @@ def _asked_above(number: int, method: str, params: list[Any]) -> bool:
 
 def _number(tag: Any) -> int:
     """Return the number of a block tag; a name or no tag is above every block."""
-    return (
-        int(tag, 16) if isinstance(tag, str) and tag.startswith("0x") and len(tag) < 66 else 2**63
-    )
-
-
-def _first(params: list[Any]) -> Any:
-    return params[0] if params else None
+    is_number = isinstance(tag, str) and tag.startswith("0x") and len(tag) < 66
+    return int(tag, 16) if is_number else 2**63
 
 
 def _height(answer: Any) -> int:
@@ -195,12 +180,10 @@ class NodeProxy:
         self._active_faults = active_faults
         self._fork: tuple[Fault, ForkView] | None = None
         self._random = random.Random(1)
-        self._pool = SandboxRpcClient(
-            rpc.url
-        )  # client requests do not wait for the sandbox's own connections
+        # client requests do not wait for the sandbox's own connections
+        self._pool = SandboxRpcClient(rpc.url)
 
     async def close(self) -> None:
-        """Close the connections to anvil."""
         await self._pool.close()
 
     async def handle(self, request: HttpRequest) -> Answer:
@@ -215,18 +198,14 @@ class NodeProxy:
         except rpc_server.InvalidRpcRequest as error:
             return error.reply
         calls = body if isinstance(body, list) else [body]
-        self._note(calls)
-        async with self._chain_lock.visit():
-            method = await self._method(fault) if fault else None
-            if method is None and not any(
-                _ends_anvil(call["method"], call.get("params") or []) for call in calls
-            ):
-                return HttpResponse(200, await self._pool.forward(request.body))
-            return await rpc_server.answer(body, _guarded(method or self._plain))
-
-    def _note(self, calls: list[dict[str, Any]]) -> None:
         sent = (call.get("params") for call in calls if call["method"] in _SENDING)
         self._public.update(_hash(params[0]) for params in sent if params)
+        async with self._chain_lock.visit():
+            method = await self._method(fault) if fault else None
+            ending = (call for call in calls if _ends_anvil(call["method"], call.get("params")))
+            if method is None and not any(ending):
+                return HttpResponse(200, await self._pool.forward(request.body))
+            return await rpc_server.answer(body, _guarded(method or self._plain))
 
     async def _method(self, fault: Fault) -> rpc_server.Method | None:
         """Return what answers single calls under this fault; None when anvil answers them."""
@@ -272,7 +251,7 @@ def _guarded(answer: rpc_server.Method) -> rpc_server.Method:
     return guarded
 
 
-def _ends_anvil(method: str, params: list[Any]) -> bool:
+def _ends_anvil(method: str, params: list[Any] | None) -> bool:
     """Whether the call sets code that ends anvil with a panic: alone, or within a whole state."""
     match method, params:
         case "anvil_setCode" | "hardhat_setCode", [_, code, *_]:

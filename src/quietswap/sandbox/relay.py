@@ -14,13 +14,15 @@ from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
 from quietswap.sandbox import rpc as rpc_server
 from quietswap.sandbox.chain.transactions import BadTransaction, Transaction, decode
-from quietswap.sandbox.component_server import close_silently
 from quietswap.sandbox.faults import ActiveFaults, Fault
-from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
+from quietswap.sandbox.http_server import (
+    Answer,
+    HttpRequest,
+    HttpResponse,
+    close_silently,
+    json_reply,
+)
 from quietswap.sandbox.rpc import RpcError, SandboxRpcClient
-
-# The private transactions of a relay. Only the block builder reads them.
-
 
 ENDPOINTS = ("fast", "noreverts", "fullprivacy", "maxbackruns", "nochecks")
 REVERT_PROTECTED = frozenset({"noreverts", "maxbackruns"})
@@ -74,6 +76,10 @@ class RelayTransaction:
     refund_is_paid: bool = False
 
     @property
+    def is_held(self) -> bool:
+        return self.state is RelayTransactionState.HELD
+
+    @property
     def is_protected(self) -> bool:
         """Whether it must not be mined when it would revert."""
         return self.terms.endpoint in REVERT_PROTECTED
@@ -107,10 +113,6 @@ class RelayPool:
         """Return the transaction with that hash in any state."""
         return self._by_hash.get(tx_hash)
 
-    def knows(self, tx_hash: str) -> bool:
-        """Whether this transaction was ever accepted."""
-        return tx_hash in self._by_hash
-
     async def accept(self, raw: bytes, terms: SubmissionOptions) -> RelayTransaction:
         """Hold a transaction. Raises RpcError with geth's message when it is rejected."""
         transaction = _decoded(raw)
@@ -130,20 +132,16 @@ class RelayPool:
     def cancel(self, tx_hash: str) -> bool:
         """Stop offering a transaction, and return whether it was held."""
         held = self._by_hash.get(tx_hash)
-        if held is None or held.state is not RelayTransactionState.HELD:
+        if held is None or not held.is_held:
             return False
         held.state = RelayTransactionState.CANCELLED
         return True
 
     def offers(self, block: int) -> list[RelayTransaction]:
         """Return what may go into block number `block`, by time of receipt and nonce."""
-        live = (
-            h
-            for h in self._by_slot.values()
-            if h.state is RelayTransactionState.HELD and h.used_at is None
-        )
-        ready = [h for h in live if h.not_before <= block]
-        return sorted(ready, key=lambda h: (h.received_at, h.transaction.fields.nonce))
+        live = (held for held in self._by_slot.values() if held.is_held and held.used_at is None)
+        ready = [held for held in live if held.not_before <= block]
+        return sorted(ready, key=lambda held: (held.received_at, held.transaction.fields.nonce))
 
     def reorganised(self, above: int) -> None:
         """Mark transactions mined above block `above` as not mined; a reorg removed the blocks."""
@@ -153,50 +151,42 @@ class RelayPool:
 
     def pending_count(self, sender: Address, nonce: int) -> int:
         """Return the next nonce of `sender` after its held transactions; `nonce` is the chain's."""
-        while (
-            held := self._by_slot.get((sender, nonce))
-        ) and held.state is RelayTransactionState.HELD:
+        while (held := self._by_slot.get((sender, nonce))) and held.is_held:
             nonce += 1
         return nonce
 
     def _take(
-        self,
-        known: RelayTransaction | None,
-        transaction: Transaction,
-        terms: SubmissionOptions,
+        self, known: RelayTransaction | None, transaction: Transaction, terms: SubmissionOptions
     ) -> RelayTransaction:
-        slot = (transaction.sender, transaction.fields.nonce)
-        rival = self._by_slot.get(slot)
-        if rival is not None and rival.state is RelayTransactionState.HELD:
+        rival = self._by_slot.get(transaction.slot)
+        if rival is not None and rival.is_held:
             if not _outbids(transaction, rival.transaction):
                 raise refusal("replacement transaction underpriced")
             rival.state = RelayTransactionState.REPLACED
         held = known or RelayTransaction(transaction, terms)
         held.state, held.terms, held.simulation_error = RelayTransactionState.HELD, terms, None
-        self._by_hash[transaction.hash] = self._by_slot[slot] = held
+        self._by_hash[transaction.hash] = self._by_slot[transaction.slot] = held
         return held
 
     def _is_soft_cancel(self, transaction: Transaction, terms: SubmissionOptions) -> bool:
         fields = transaction.fields
-        rival = self._by_slot.get((transaction.sender, fields.nonce))
+        rival = self._by_slot.get(transaction.slot)
         return (
             terms.soft_cancellations
             and terms.endpoint in {"noreverts", "fullprivacy"}
             and fields.to == transaction.sender
             and not fields.data
             and rival is not None
-            and rival.state is RelayTransactionState.HELD
+            and rival.is_held
         )
 
     def _soft_cancelled(
         self, transaction: Transaction, terms: SubmissionOptions
     ) -> RelayTransaction:
-        self._by_slot[
-            transaction.sender, transaction.fields.nonce
-        ].state = RelayTransactionState.CANCELLED
-        held = self._by_hash[transaction.hash] = RelayTransaction(
-            transaction, terms, state=RelayTransactionState.CANCELLED
-        )
+        cancelled = RelayTransactionState.CANCELLED
+        self._by_slot[transaction.slot].state = cancelled
+        held = RelayTransaction(transaction, terms, state=cancelled)
+        self._by_hash[transaction.hash] = held
         return held
 
     async def _check(self, transaction: Transaction) -> None:
@@ -219,7 +209,7 @@ class RelayPool:
         if fields.nonce < nonce:
             raise refusal(f"nonce too low: next nonce {nonce}, tx nonce {fields.nonce}")
         held = self._by_hash.get(transaction.hash)
-        if held is not None and held.state is RelayTransactionState.HELD:
+        if held is not None and held.is_held:
             raise refusal("already known")
         if balance < cost:
             text = f"balance {balance}, tx cost {cost}, overshot {cost - balance}"
@@ -306,7 +296,7 @@ class SandboxRelay:
         if held is None or held.state is RelayTransactionState.LOST:
             return _unknown(tx_hash)
         receipt = await self._rpc.call("eth_getTransactionReceipt", tx_hash)
-        failed = held.state is not RelayTransactionState.HELD or held.reported_failed
+        failed = not held.is_held or held.reported_failed
         page = _page(held, "INCLUDED" if receipt else "FAILED" if failed else "UNKNOWN")
         if receipt and held.refund_wei:
             page |= {"backruns": 1, "refund": held.refund_wei / 10**18}
@@ -364,19 +354,16 @@ class SandboxRelay:
     async def _transaction(self, tx_hash: str) -> Any:
         mined = await self._rpc.call("eth_getTransactionByHash", tx_hash)
         held = self.pool.get(tx_hash)
-        if mined is not None or held is None or held.state is not RelayTransactionState.HELD:
+        if mined is not None or held is None or not held.is_held:
             return mined
         return _unsigned(held)
 
 
 def _terms(endpoint: str, query: dict[str, str]) -> SubmissionOptions:
-    share = (
-        "shareAll" if query.get("shareAll") else "shareSafe" if query.get("shareSafe") else "none"
-    )
+    share = next((name for name in ("shareAll", "shareSafe") if query.get(name)), "none")
     soft = query.get("softCancellations", "").lower() in {"1", "true"}
-    return SubmissionOptions(
-        endpoint, share, query.get("referrer"), query.get("refundRecipient"), soft
-    )
+    recipient = query.get("refundRecipient")
+    return SubmissionOptions(endpoint, share, query.get("referrer"), recipient, soft)
 
 
 def _bytes(params: list[Any]) -> bytes:

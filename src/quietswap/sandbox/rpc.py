@@ -1,4 +1,7 @@
-"""The sandbox's JSON-RPC client. The service has another one, which does not trust its node."""
+"""JSON-RPC 2.0 (https://www.jsonrpc.org/specification): a client, and the server of relay and node.
+
+The service has another client, which does not trust its node.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
@@ -29,7 +32,6 @@ class SandboxRpcClient:
         self._client: Client = ClientBuilder().no_proxy().timeout(_TIMEOUT).build()
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._client.close()
 
     async def call(self, method: str, *params: Any) -> Any:
@@ -79,9 +81,6 @@ def _result(reply: dict[str, Any]) -> Any:
     return reply["result"]
 
 
-# JSON-RPC 2.0 server over HTTP (https://www.jsonrpc.org/specification), for relay and node.
-
-
 Method = Callable[[str, list[Any]], Awaitable[Any]]
 """Returns the result of one call. Raises RpcError."""
 
@@ -114,9 +113,8 @@ def _is_call(call: Any) -> bool:
 
 async def answer(body: list[dict[str, Any]] | dict[str, Any], method: Method) -> HttpResponse:
     """Return the response to what `read` returned. `method` gets one call after the other."""
-    if isinstance(body, list):
-        return _packed([await _one(call, method) for call in body])
-    return _packed(await _one(body, method))
+    answers = [await _one(call, method) for call in (body if isinstance(body, list) else [body])]
+    return _packed(answers if isinstance(body, list) else answers[0])
 
 
 async def _one(call: dict[str, Any], method: Method) -> dict[str, Any]:
@@ -129,8 +127,8 @@ async def _one(call: dict[str, Any], method: Method) -> dict[str, Any]:
 
 
 def _failure(at: Any, error: RpcError) -> dict[str, Any]:
-    data = {} if error.data is None else {"data": error.data}
-    body = {"code": error.code, "message": str(error)} | data
+    body = {"code": error.code, "message": str(error)}
+    body |= {} if error.data is None else {"data": error.data}
     return {"jsonrpc": "2.0", "id": at, "error": body}
 
 

@@ -24,13 +24,13 @@ from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_ne
 from quietswap.sandbox.ports import Ports
 from quietswap.vendors import VENDORS
 
-# The sandbox's service: the real `quietswap serve`, as a process with its own settings file.
-
-
 QUIETSWAP = (sys.executable, "-m", "quietswap")
 _READY_SECONDS = 60
 _WEBHOOK_KEY = base64.b64encode(b"the sandbox protects no secrets!").decode()
 """The same in each run, because the database may outlive the sandbox."""
+_SETTINGS_HEAD = (
+    "# The settings of this sandbox's service. The file is removed when the sandbox stops."
+)
 _STARTING = b'"event":"service_starting"'
 """In the log once the process has found its port free (server/process.py)."""
 _PROBE_TIMEOUT = timedelta(seconds=5)
@@ -60,54 +60,33 @@ def settings_text(
     """Return the service's TOML settings; `urls` has its upstreams by part name.
 
     Without `stores`, orders go to a SQLite file in `folder`. `patience_s` replaces all time limits
-    of upstream calls and of a quote. JSON strings are valid TOML.
+    of upstream calls and of a quote.
     """
-    text = json.dumps
-    limit = [] if patience_s is None else [f"timeout_s = {patience_s}"]
-    deadlines = [] if patience_s is None else ["[quotes]", *_deadlines(patience_s)]
+    slow = {} if patience_s is None else {"timeout_s": patience_s}
     stores = stores or StoreUrls(f"sqlite:///{folder / 'quietswap.sqlite3'}")
-    lines = [
-        "# The settings of this sandbox's service. The file is removed when the sandbox stops.",
-        "[server]",
-        f"port = {port}",
-        "[storage]",
-        f"url = {text(stores.url)}",
-        *([f"redis_url = {text(stores.redis_url)}"] if stores.redis_url else []),
-        "[node]",
-        f"urls = [{text(urls['node'])}]",
-        *limit,
-        *deadlines,
-        "[tracking]",
-        f"poll_s = {max(block_time / 4, 0.1)}",
-        "[webhooks]",
-        f"encryption_key = {text(_WEBHOOK_KEY)}",
-        "allow_private = true",
-        "[prices]",
-        f"defillama_url = {text(urls['defillama'])}",
-        f"coingecko_url = {text(urls['coingecko'])}",
-        "[relay.first]",
-        f"url = {text(urls['relay'])}",
-        *limit,
-        "[relay.backup]",
-        'kind = "private_rpc"',
-        'name = "Backup relay"',
-        f"url = {text(urls['backup_relay'])}",
-        *limit,
-    ]
+    redis = {"redis_url": stores.redis_url} if stores.redis_url else {}
+    backup = {"kind": "private_rpc", "name": "Backup relay", "url": urls["backup_relay"]}
+    prices = {f"{name}_url": urls[name] for name in ("defillama", "coingecko")}
+    tables: dict[str, dict[str, Any]] = {
+        "server": {"port": port},
+        "storage": {"url": stores.url, **redis},
+        "node": {"urls": [urls["node"]], **slow},
+        "quotes": {f"{name}_deadline_s": patience_s for name in ("soft", "hard") if slow},
+        "tracking": {"poll_s": max(block_time / 4, 0.1)},
+        "webhooks": {"encryption_key": _WEBHOOK_KEY, "allow_private": True},
+        "prices": prices,
+        "relay.first": {"url": urls["relay"], **slow},
+        "relay.backup": {**backup, **slow},
+    }
     for name in VENUES:
         if name in urls:
-            lines += [
-                f"[source.{name}]",
-                f"url = {text(urls[name])}",
-                "per_second = 1000.0",
-                *limit,
-            ]
-            lines += ["per_day = 100000000"] if VENDORS[name].budget.per_day else []
+            a_day = {"per_day": 100_000_000} if VENDORS[name].budget.per_day else {}
+            tables[f"source.{name}"] = {"url": urls[name], "per_second": 1000.0, **slow, **a_day}
+    lines = [_SETTINGS_HEAD]
+    for table, values in tables.items():
+        lines += [f"[{table}]"] if values else []
+        lines += [f"{name} = {json.dumps(value)}" for name, value in values.items()]  # valid TOML
     return "\n".join(lines) + "\n"
-
-
-def _deadlines(patience_s: float) -> list[str]:
-    return [f"{name}_deadline_s = {patience_s}" for name in ("soft", "hard")]
 
 
 class ServiceProcess:
@@ -120,11 +99,9 @@ class ServiceProcess:
         self.url = f"http://127.0.0.1:{port}"
         self._process: asyncio.subprocess.Process | None = None
 
-    async def create_key(self, name: str, secret: str | None = None) -> tuple[str, str]:
-        """Create an API key by `quietswap keys create`; return id and key. `secret` sets it."""
-        words = ["keys", "create", "--name", name, "--json"]
-        words += ["--secret-stdin"] if secret else []
-        made = json.loads(await self._command(*words, typed=secret))
+    async def create_key(self, name: str) -> tuple[str, str]:
+        """Create an API key by `quietswap keys create`; return id and key."""
+        made = json.loads(await self._command("keys", "create", "--name", name, "--json"))
         return made["id"], made["key"]
 
     async def create_access(
@@ -137,16 +114,15 @@ class ServiceProcess:
         """
         program = (sys.executable, "-m", "quietswap.cli.sandbox_access", str(self.settings))
         told = await _output("access", (*program, *wallets), "\n".join((operator, *secrets)))
-        access: dict[str, str] = json.loads(told)
-        return access
+        return json.loads(told)  # type: ignore[no-any-return]
 
     async def migrate(self) -> None:
         """Migrate the database to this release's schema. Raises ServiceFailed."""
         await self._command("migrate")
 
-    async def _command(self, *words: str, typed: str | None = None) -> bytes:
+    async def _command(self, *words: str) -> bytes:
         whole = (*self._program, *words, "--settings", str(self.settings))
-        return await _output(f"quietswap {' '.join(words)}", whole, typed or "")
+        return await _output(f"quietswap {' '.join(words)}", whole, "")
 
     async def start(self) -> None:
         """Start the process and return when it answers. Raises ServiceFailed."""
@@ -182,16 +158,14 @@ class ServiceProcess:
     def _last_output(self) -> str:
         return self._log.read_text("utf-8", "replace")[-800:].strip()
 
-    def _has_its_port(self) -> bool:
-        """Whether the process has found its port free. What answers before is another service."""
-        return _STARTING in self._log.read_bytes()
-
     async def _until_ready(self, process: asyncio.subprocess.Process) -> None:
         async with ClientBuilder().no_proxy().timeout(_PROBE_TIMEOUT).build() as http:
             for _ in range(_READY_SECONDS * 50):
                 if process.returncode is not None:
                     raise ServiceFailed(f"the service ended at start: {self._last_output()}")
-                if self._has_its_port() and await _answers(http.get(f"{self.url}/healthz")):
+                # what answers before the process has found its port free is another service
+                is_bound = _STARTING in self._log.read_bytes()
+                if is_bound and await _answers(http.get(f"{self.url}/healthz")):
                     return
                 await asyncio.sleep(0.02)
         raise ServiceFailed(f"the service did not answer within {_READY_SECONDS} s")
@@ -227,7 +201,6 @@ API_KEY = "qs_" + "5a" * 32
 """The API key of every sandbox with its own database. It is public and valid nowhere else."""
 WALLET_RPC_SECRET = "qr_" + "5a" * 32
 """The secret of the RPC URL of every such sandbox, public as well."""
-
 OPERATOR_SECRET = "qo_" + "5a" * 32
 """The secret of the operator of every such sandbox, public as well."""
 
@@ -265,12 +238,9 @@ class SandboxStack:
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="quietswap-")))
         stage = await self._stack.enter_async_context(running_network(self._options))
         port = self._stack.enter_context(self._ports.choose_api())
-        block_time = self._options.block_time
-        settings = folder / "quietswap.toml"
-        patience_s = self._patience_s
-        text = settings_text(
-            stage.urls, folder, port, block_time, self._stores, patience_s=patience_s
-        )
+        settings, block_time = folder / "quietswap.toml", self._options.block_time
+        slow = self._patience_s
+        text = settings_text(stage.urls, folder, port, block_time, self._stores, patience_s=slow)
         settings.write_text(text, "utf-8")
         service = ServiceProcess(settings, port)
         self._stack.push_async_callback(service.stop)
@@ -297,9 +267,8 @@ class SandboxStack:
         """Wait until anvil or the service ends by itself. Raises ServiceFailed."""
         assert self.stage is not None
         assert self.service is not None
-        ending = [
-            asyncio.create_task(part.ended()) for part in (self.stage.chain.anvil, self.service)
-        ]
+        parts = self.stage.chain.anvil, self.service
+        ending = [asyncio.create_task(part.ended()) for part in parts]
         try:
             done, _ = await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
             raise ServiceFailed("\n".join(task.result() for task in done))

@@ -40,7 +40,7 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     if not wanted:
         return
     from quietswap.cli.output.console import OrderProgress, open_screen
-    from quietswap.sandbox.npm_packages.install import (
+    from quietswap.sandbox.npm import (
         InstallFailed,
         install,
         is_installed,
@@ -116,8 +116,8 @@ def sandbox(
     wallets and their RPC URL are the same at each start; so are the ports that are free.
     """
     from quietswap.sandbox.chain.anvil import AnvilFailed
-    from quietswap.sandbox.contracts.npm import MissingPackage
     from quietswap.sandbox.faults import UnknownFault, parse_option
+    from quietswap.sandbox.npm import MissingPackage
     from quietswap.sandbox.ports import Ports
     from quietswap.sandbox.stack import SandboxStack, ServiceFailed, StoreUrls
     from quietswap.server.start_checks import wait_for_free_port

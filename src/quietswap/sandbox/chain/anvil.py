@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from quietswap.sandbox.contracts.npm import find_anvil
+from quietswap.sandbox.npm import find_anvil
 from quietswap.sandbox.rpc import SandboxRpcClient
 
 GAS_LIMIT = 60_000_000

@@ -8,8 +8,8 @@ import msgspec
 from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import encode
-from quietswap.sandbox.contracts.npm import read_artifact
 from quietswap.sandbox.contracts.pools import WETH
+from quietswap.sandbox.npm import read_artifact
 
 _OWN = Path(__file__).parent / "artifacts.json"
 

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
-from quietswap.sandbox.contracts import abi, pools
+from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
-from quietswap.sandbox.contracts.pools import BY_ADDRESS, POOLS, USDC, WETH, Pool, SandboxToken
+from quietswap.sandbox.contracts.pools import (
+    BY_ADDRESS,
+    POOLS,
+    TOKENS,
+    USDC,
+    WETH,
+    Pool,
+    SandboxToken,
+)
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
 
@@ -215,8 +223,8 @@ def direct_v2(routes: Sequence[PricedRoute]) -> PricedRoute | None:
 
 
 _FOLLOWING = {
-    "ETH / USD": WETH, "BTC / USD": pools.WBTC, "USDT / USD": pools.USDT, "DAI / USD": pools.DAI,
-}  # fmt: skip
+    f"{name.removeprefix('W')} / USD": TOKENS[name] for name in ("WETH", "WBTC", "USDT", "DAI")
+}
 """The feed of USDC stays at 1, because pool prices are in USDC."""
 
 

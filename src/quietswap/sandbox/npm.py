@@ -1,22 +1,77 @@
-"""Installs the pinned npm packages of the sandbox into the user's cache, outside a project."""
+"""The anvil binary and the public contract artifacts, read from npm's `node_modules`.
+
+In the project `npm ci` installs the packages, elsewhere `quietswap sandbox --install`: those of
+`npm_packages/`, pinned, into the user's cache. Uniswap's artifacts are GPL. They stay in
+`node_modules` and are never copied.
+"""
 
 import contextlib
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-_HERE = Path(__file__).resolve().parent
+_HERE = Path(__file__).resolve()
+_PINNED = _HERE.parent / "npm_packages"
 _FILES = ("package.json", "package-lock.json")
 _OLDEST_NODE = 20
-_LAST_LINES = 3
 _COMMAND = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=http")
+_INSTALL = "run `quietswap sandbox --install` (in a clone of the project: `npm ci`)"
+_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+class MissingPackage(Exception):
+    """The binary or an artifact is not installed; the message names the command to run."""
+
+
+def _roots() -> Iterator[Path]:
+    if root := os.environ.get("QUIETSWAP_PROJECT_ROOT"):
+        yield Path(root)
+    yield from _HERE.parents[2:4]
+    yield Path.cwd()
+    yield install_folder()
+
+
+def find_anvil() -> str:
+    """Return the path of an anvil binary.
+
+    Search order: the environment variable QUIETSWAP_ANVIL; the platform's package of
+    `@foundry-rs/anvil` under the project, the working directory or the user's cache; the PATH. The
+    package's own launcher is not used, because it needs a postinstall script
+    (`npm ci --ignore-scripts`).
+    Raises MissingPackage.
+    """
+    if chosen := os.environ.get("QUIETSWAP_ANVIL"):
+        if os.access(chosen, os.X_OK):
+            return chosen
+        raise MissingPackage(f"QUIETSWAP_ANVIL={chosen} is not an executable file")
+    machine = _ARCHITECTURES.get(platform.machine().lower(), "unknown")
+    package = f"anvil-{platform.system().lower()}-{machine}"
+    for root in _roots():
+        binary = root / "node_modules" / "@foundry-rs" / package / "bin" / "anvil"
+        if os.access(binary, os.X_OK):
+            return str(binary)
+    if found := shutil.which("anvil"):
+        return found
+    raise MissingPackage(f"the sandbox needs anvil: {_INSTALL}, or set QUIETSWAP_ANVIL")
+
+
+def read_artifact(path: str) -> dict[str, Any]:
+    """Return the JSON of `node_modules/<path>`. Raises MissingPackage."""
+    for root in _roots():
+        file = root / "node_modules" / path
+        if file.is_file():
+            artifact: dict[str, Any] = msgspec.json.decode(file.read_bytes())
+            return artifact
+    raise MissingPackage(f"the sandbox needs {path}: {_INSTALL}")
 
 
 class InstallFailed(Exception):
@@ -32,7 +87,7 @@ def install_folder() -> Path:
     """
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     cache_home = base if base.is_absolute() else Path.home() / ".cache"
-    lock = hashlib.sha256((_HERE / "package-lock.json").read_bytes()).hexdigest()
+    lock = hashlib.sha256((_PINNED / "package-lock.json").read_bytes()).hexdigest()
     return cache_home / "quietswap" / f"sandbox-{lock[:12]}"
 
 
@@ -43,7 +98,7 @@ def is_installed() -> bool:
 
 def package_count() -> int:
     """Return how many packages npm installs at most: one of the platforms' binaries."""
-    lock = msgspec.json.decode((_HERE / "package-lock.json").read_bytes())
+    lock = msgspec.json.decode((_PINNED / "package-lock.json").read_bytes())
     packages = [name for name, one in lock["packages"].items() if name and "os" not in one]
     return len(packages) + 1
 
@@ -61,7 +116,7 @@ def install(on_package: Callable[[], object]) -> Path:
         with tempfile.TemporaryDirectory(dir=final.parent, prefix=".partial-") as name:
             folder = Path(name)
             for file in _FILES:
-                shutil.copyfile(_HERE / file, folder / file)
+                shutil.copyfile(_PINNED / file, folder / file)
             _run(npm, folder, on_package)
             with contextlib.suppress(OSError):  # another process was first
                 folder.rename(final)

@@ -1,1 +1,0 @@
-"""The npm packages that an installed sandbox needs, pinned, and their installation."""
