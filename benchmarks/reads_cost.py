@@ -27,7 +27,7 @@ from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.stack import ServiceProcess, StoreUrls, settings_text
 from quietswap.storage.factory import Storage, open_storage
 from tests.databases import PostgresCluster, RedisServer
-from tests.orders import inclusion, order
+from tests.stored_orders import inclusion, order
 
 CLIENTS = 64
 OWNERS, EACH = 20, 400

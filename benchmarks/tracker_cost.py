@@ -21,8 +21,8 @@ from quietswap import observe
 from quietswap.chain.address import Address, from_bytes
 from quietswap.chain.chain import Receipt
 from quietswap.orders.order import Order, OrderStatus
+from tests.orders.tracking import Scene, open_scene
 from tests.scripted_chain import Tx
-from tests.services.tracking import Scene, open_scene
 
 SIZES = (10, 1_000, 100_000)
 BLOCKS = 24

@@ -16,6 +16,9 @@ from hypothesis import settings
 
 from quietswap.observe import logs
 from tests.example_counts import LONG, examples
+from tests.upstream import http, upstream
+
+__all__ = ["http", "upstream"]
 
 # The same examples in every run, but more and new ones in each `make test-long`.
 settings.register_profile(

@@ -20,8 +20,8 @@ from quietswap.chain.chain import (
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.orders.order import Order
 from quietswap.orders.received import Movements
-from tests.adapters.manual_clock import ManualClock
-from tests.domain.signing import ROUTER
+from tests.manual_clock import ManualClock
+from tests.signing import ROUTER
 
 FIRST_NUMBER = 1_000
 SLOT_S = 12

@@ -10,9 +10,9 @@ from structlog.testing import capture_logs
 from quietswap.orders.order import OrderStatus
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.orders.tracking.tracker import TrackerWorker
-from tests.adapters.manual_clock import ManualClock
+from tests.manual_clock import ManualClock
+from tests.orders.tracking import Scene, open_scene
 from tests.scripted_chain import Tx
-from tests.services.tracking import Scene, open_scene
 from tests.waiting import WITHIN_S
 
 

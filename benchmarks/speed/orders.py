@@ -10,7 +10,7 @@ from benchmarks.speed.upstreams import wallet
 from quietswap.clock import SystemClock
 from quietswap.orders.order import OrderEvent, OrderStatus
 from quietswap.storage.factory import open_storage
-from tests.orders import inclusion, order
+from tests.stored_orders import inclusion, order
 
 CLIENTS = 64
 OWNERS, EACH = 20, 200

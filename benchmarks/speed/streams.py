@@ -23,7 +23,7 @@ from quietswap.clients.credentials import hash_secret, new_client, new_key
 from quietswap.clock import SystemClock
 from quietswap.orders.order import POSTED, OrderEvent
 from quietswap.storage.factory import Storage, open_storage
-from tests.orders import order
+from tests.stored_orders import order
 
 OWNERS, EACH = 50, 20
 """Clients, and streams of each."""

@@ -36,7 +36,7 @@ from quietswap.orders.order import Order, OrderEvent
 from quietswap.relays.mev_blocker import MevBlocker
 from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.storage.factory import open_storage
-from tests.orders import order
+from tests.stored_orders import order
 
 _KEYS = 0xB0B0_0000
 _AT_ONCE = 8

@@ -9,7 +9,7 @@ from quietswap.contract import base
 from quietswap.contract.requests import OrderCancelBody, SwapOrderBody, WrapOrderBody, WrapQuoteBody
 from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import WALLET
-from tests.orders import USDC, order_params
+from tests.stored_orders import USDC, order_params
 
 QUOTE = "/api/v1/quote"
 STREAM = "/api/v1/quote/stream"

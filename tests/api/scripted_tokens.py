@@ -14,8 +14,8 @@ from quietswap.tokens.view import (
     TokenWarning,
     WalletHoldings,
 )
-from tests.orders import NOW_MS, USDC
 from tests.response_json import prices, tokens
+from tests.stored_orders import NOW_MS, USDC
 
 WALLET = Address("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 ROUTER = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")

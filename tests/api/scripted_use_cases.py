@@ -45,7 +45,7 @@ from tests.api.scripted_stream import ScriptedStream
 from tests.api.scripted_tokens import HOLDINGS, PRICE, token_page
 from tests.api.scripted_wallet_rpc import ScriptedWalletRpc
 from tests.api.scripted_webhooks import DELIVERY, WEBHOOK, created_webhook
-from tests.orders import NOW_MS, USDC, listed, order, recorded
+from tests.stored_orders import NOW_MS, USDC, listed, order, recorded
 
 WALLET = Address("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 ROUTER = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")

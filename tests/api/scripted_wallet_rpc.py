@@ -10,7 +10,7 @@ from quietswap.chain.rpc_wire import NodeAnswer, RpcCall
 from quietswap.clients.client import ApiKey
 from quietswap.errors.clients import RpcTokenNotFound
 from quietswap.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
-from tests.orders import NOW_MS
+from tests.stored_orders import NOW_MS
 
 SECRET = "qr_" + "7b" * 32
 WALLET = Address("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")

@@ -4,7 +4,7 @@ from quietswap.clients.client import ApiKey
 from quietswap.errors.requests import InvalidParameter
 from quietswap.webhooks.addresses import MAX_LENGTH
 from quietswap.webhooks.webhook import Delivery, Webhook, WebhookRequest
-from tests.orders import NOW_MS
+from tests.stored_orders import NOW_MS
 
 WEBHOOK = Webhook(
     "whk_1", "client-1", "https://hooks.example.com/in", ("order.confirmed",), "a note",

@@ -13,7 +13,7 @@ from tests import loopback
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 from tests.api.test_envelope import refused
-from tests.orders import NOW_MS
+from tests.stored_orders import NOW_MS
 
 
 async def test_without_a_key_nobody_comes_in(

@@ -16,7 +16,7 @@ from tests.api import requests
 from tests.api.requests import BODY_FIELDS
 from tests.api.scripted_use_cases import WALLET, HandClock, ScriptedUseCases
 from tests.api.test_envelope import refused
-from tests.orders import order_params
+from tests.stored_orders import order_params
 from tests.virtual_time import run
 
 JSON = {"Content-Type": "application/json"}

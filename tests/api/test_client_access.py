@@ -11,7 +11,7 @@ from quietswap.errors.base import Unauthorized
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, HandClock, ScriptedUseCases
 from tests.api.test_envelope import OPS, refused
-from tests.orders import NOW_MS, USDC
+from tests.stored_orders import NOW_MS, USDC
 
 POSTS = [path for path in requests.ALL if OPS[path].method == "POST"]
 GETS = [path for path in requests.ALL if OPS[path].method == "GET"]

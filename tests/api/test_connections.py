@@ -8,7 +8,7 @@ from ipaddress import ip_network
 import pytest
 
 from quietswap.server.connections import PATIENCE_S, ConnectionLimits
-from tests.adapters.manual_clock import ManualClock
+from tests.manual_clock import ManualClock
 
 
 class Listener:

@@ -25,7 +25,7 @@ from tests.api.scripted_use_cases import (
 )
 from tests.api.test_envelope import refused
 from tests.contract import messages
-from tests.orders import NOW_MS, order, recorded
+from tests.stored_orders import NOW_MS, order, recorded
 
 
 def an_event(sequence: int, change: OrderChange = OrderChange.CREATED) -> StoredEvent:

@@ -16,7 +16,7 @@ from quietswap.orders.statistics import ExportFilter, ExportPage, ExportRow
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.tokens.token import WETH, Token
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, ScriptedUseCases
-from tests.orders import NOW_MS, USDC
+from tests.stored_orders import NOW_MS, USDC
 
 PATH = f"/api/v1/mev/orders/user/{WALLET}/export"
 HASH = "0x" + "aa" * 32

@@ -15,8 +15,8 @@ from quietswap.quoting.wallet_effects import QuoteIssues, Shortfall
 from quietswap.tokens.token import WETH
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, ROUTER, WALLET, ScriptedUseCases, swap_quote
-from tests.domain.loss_table import LOSSES, Row, quoted
-from tests.orders import NOW_MS, USDC, inclusion, listed, order
+from tests.quoting.loss_table import LOSSES, Row, quoted
+from tests.stored_orders import NOW_MS, USDC, inclusion, listed, order
 
 NOW = "2027-01-15T08:00:00.000Z"
 

@@ -13,7 +13,7 @@ from quietswap.quoting.request import WrapBalances, WrapQuoteRequest
 from quietswap.tokens.token import WETH
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, WALLET, ScriptedUseCases
-from tests.orders import NOW_MS, USDC, inclusion, listed, order
+from tests.stored_orders import NOW_MS, USDC, inclusion, listed, order
 
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 NOW = "2027-01-15T08:00:00.000Z"

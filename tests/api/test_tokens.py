@@ -6,7 +6,7 @@ import pytest
 from quietswap.quoting.request import IndicativePriceRequest
 from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import KEY, WALLET, ScriptedUseCases
-from tests.orders import NOW_MS, USDC
+from tests.stored_orders import NOW_MS, USDC
 
 PAIR = {"sellToken": WETH, "buyToken": USDC, "sellAmount": str(10**18)}
 

@@ -11,7 +11,7 @@ from quietswap.sandbox.contracts.pools import DAI, WETH
 from quietswap.sandbox.vendors.market import routes_between
 from quietswap.sandbox.vendors.router_calldata import RouterSwap
 from quietswap.sandbox.vendors.stand_in import stand_ins
-from tests.domain.signing import WALLET
+from tests.signing import WALLET
 
 SOURCES = ("kyberswap", "velora", "sushi", "openocean")
 ROUTE = routes_between(WETH.address, DAI.address)[0]

@@ -4,7 +4,6 @@ import pytest
 
 from quietswap.sandbox.contracts.addresses import CALIBUR
 from quietswap.sandbox.contracts.pools import WETH
-from tests.adapters.test_simulate_batched import METAMASK, metamask_creation
 from tests.batches import STRANGER, delegated
 from tests.browser.batching import (
     CAPABILITIES,
@@ -24,6 +23,7 @@ from tests.browser.steps import FAULT, PRIVATE, SWAP, approved, confirmed, priva
 from tests.browser.steps import STATUS as SAID
 from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import REJECTED
+from tests.chain.test_simulate_batched import METAMASK, metamask_creation
 from tests.e2e.conftest import Town
 from tests.e2e.test_batched import allowance, count
 from tests.spec.api_client import ETHER, ApiClient

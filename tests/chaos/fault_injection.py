@@ -9,8 +9,8 @@ from quietswap.sandbox.block_builder import ReorgTooDeep
 from quietswap.sandbox.faults import NODE, RELAYS
 from quietswap.sandbox.network import SandboxNetwork
 from quietswap.sandbox.stack import ServiceFailed
-from tests.adapters.fake_web import Answer
 from tests.chaos.environment import Victim
+from tests.fake_web import Answer
 from tests.reports.proxy import RpcProxy, every_second, late, limited, odd_entries, says
 from tests.reports.relay_cases import CASES
 

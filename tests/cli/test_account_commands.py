@@ -19,8 +19,8 @@ from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, placed, refused, wrap_answer
 from tests.client.test_polling import at
-from tests.orders import USDC, listed, recorded
 from tests.response_json import orders
+from tests.stored_orders import USDC, listed, recorded
 
 UNKNOWN = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
 

@@ -33,8 +33,8 @@ from tests.client.test_swap_flow import REQUEST
 from tests.client.test_swap_safety import FOREIGN
 from tests.client.test_transaction_hash_mismatch import status
 from tests.client.test_unbound import UNREADABLE, offered, unproven
-from tests.domain.router_calldata import ROUTER_OF
 from tests.response_json import quotes
+from tests.routers.router_calldata import ROUTER_OF
 
 __all__ = ["approved"]
 

@@ -12,7 +12,7 @@ from quietswap import errors
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import WALLET, FakeServers, FakeService, Reply, refused
-from tests.orders import USDC
+from tests.stored_orders import USDC
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 

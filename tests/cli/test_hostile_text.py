@@ -28,16 +28,16 @@ from quietswap.contract.webhooks import DeliveriesResponse, WebhookListResponse
 from quietswap.orders.order import Failure, FailureCode, OrderEvent, OrderStatus
 from quietswap.server.checks import CheckResult
 from quietswap.webhooks import http as webhooks_http
-from tests.adapters.manual_clock import ManualClock
 from tests.api.scripted_use_cases import DELIVERY, ROUTER, WEBHOOK
 from tests.cli.conftest import Quietswap
 from tests.cli.operator_commands import Run
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import ETHER, Asked, FakeService, Reply, ok
-from tests.orders import order
+from tests.manual_clock import ManualClock
 from tests.patient import open_storage
 from tests.response_json import as_json
+from tests.stored_orders import order
 
 ATTACK = (
     "[/x][b]bold[/b][link=https://evil.test]go[/link]:boom:\x1b[2J\x1b]8;;https://evil.test\x07"

@@ -10,7 +10,7 @@ from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import FakeService, ok, swap_quote
 from tests.client.test_loss import offer
 from tests.client.test_swap_flow import approved
-from tests.domain.loss_table import LOSSES, Row, quoted
+from tests.quoting.loss_table import LOSSES, Row, quoted
 from tests.response_json import quotes
 
 __all__ = ["approved"]

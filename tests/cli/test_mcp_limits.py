@@ -23,7 +23,6 @@ from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.tokens import ETHER, WETH
 from quietswap.client import AsyncQuietswapClient
 from tests import forked
-from tests.adapters.manual_clock import ManualClock
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY
 from tests.cli.mcp_sessions import call, in_process, over_http, refusal
@@ -36,6 +35,7 @@ from tests.cli.test_terminal import Terminal
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER as ONE
 from tests.client.fake_servers import WALLET, FakeServers, FakeService, quotes, swap_quote
+from tests.manual_clock import ManualClock
 
 SWAP = {"sell": "WETH", "buy": "USDC", "amount": "1", "wallet": WALLET}
 Local = Callable[[Preparer], LocalSigner]

@@ -11,7 +11,7 @@ import pytest
 from quietswap.cli.commands.orders import _row
 from quietswap.cli.demo import SandboxInfo
 from tests import loopback
-from tests import orders as made
+from tests import stored_orders as made
 from tests.cli.sandbox_process import environment, quietswap, run_command
 from tests.waiting import LONG_S, wait_until
 

@@ -22,10 +22,10 @@ from quietswap.orders.received import Refund, RefundStatus
 from quietswap.orders.stores import PREFIX_OF
 from quietswap.quoting.quote import NATIVE
 from quietswap.tokens.token import WETH
-from tests.adapters.manual_clock import ManualClock
-from tests.domain.signing import WALLET
-from tests.orders import NOW_MS, inclusion, order
+from tests.manual_clock import ManualClock
 from tests.patient import open_storage
+from tests.signing import WALLET
+from tests.stored_orders import NOW_MS, inclusion, order
 
 DAY_MS = 86_400_000
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"

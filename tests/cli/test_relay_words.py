@@ -3,7 +3,7 @@
 from quietswap.cli.output.console import OrderProgress, SafeConsole
 from quietswap.orders.http import order_status_response
 from quietswap.orders.order import OrderStatus
-from tests.orders import order, recorded
+from tests.stored_orders import order, recorded
 
 
 def test_each_new_answer_of_the_relay_is_one_line() -> None:

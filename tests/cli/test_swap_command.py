@@ -17,9 +17,9 @@ from tests.client.fake_chain import FakeChain, transfer
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, placed, refused, swap_quote
 from tests.client.test_nonces import history
 from tests.client.test_polling import at
-from tests.orders import USDC, inclusion, recorded
 from tests.response_json import orders as response_orders
 from tests.response_json import quotes
+from tests.stored_orders import USDC, inclusion, recorded
 
 SWAP = ("swap", "1", "WETH", "USDC", "--poll", "0.2")
 

@@ -9,7 +9,7 @@ from quietswap.tokens.token import WETH
 from tests.api.scripted_tokens import ROUTER, TOKEN_ANSWERS
 from tests.cli.conftest import Quietswap
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok
-from tests.orders import USDC
+from tests.stored_orders import USDC
 
 OTHER = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
 

@@ -18,7 +18,7 @@ from tests.client.fake_chain import SYMBOL, FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply, ok
 from tests.client.test_after_signing import silent
 from tests.client.test_nonces import history
-from tests.orders import USDC
+from tests.stored_orders import USDC
 
 UNI = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
 FAKE = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"

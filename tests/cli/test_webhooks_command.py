@@ -18,8 +18,8 @@ from quietswap.webhooks.webhook import DisabledReason, WebhookState
 from tests.api.scripted_use_cases import DELIVERY, WEBHOOK
 from tests.cli.conftest import Quietswap
 from tests.client.fake_servers import FakeService, ok, refused
-from tests.orders import NOW_MS
 from tests.response_json import as_json
+from tests.stored_orders import NOW_MS
 
 DONE = replace(DELIVERY, status=204, error=None)
 

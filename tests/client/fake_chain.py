@@ -16,7 +16,7 @@ from quietswap.prices.feeds import FEEDS
 from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.client.fake_node import NodeSays, Swallowed
-from tests.orders import USDC
+from tests.stored_orders import USDC
 
 ACCOUNT = Account.from_key("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 """The first well-known development key; its address is `tests.api.scripted_use_cases.WALLET`."""

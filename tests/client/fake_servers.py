@@ -32,9 +32,9 @@ from tests.api.scripted_tokens import TOKEN_ANSWERS
 from tests.api.scripted_use_cases import ROUTER, WALLET, wrap_quote
 from tests.client.fake_node import Swallowed, rpc_answer
 from tests.client.fake_usage import usage_answer
-from tests.domain.router_calldata import APART, ENCODERS, OTHER_METHODS, REFUSED_METHODS, ROUTER_OF
-from tests.orders import NOW_MS, USDC, listed, order, recorded
 from tests.response_json import orders, quotes, wraps
+from tests.routers.router_calldata import APART, ENCODERS, OTHER_METHODS, REFUSED_METHODS, ROUTER_OF
+from tests.stored_orders import NOW_MS, USDC, listed, order, recorded
 from tests.vendors.router import Swap
 
 TX_HASH = "0x" + "ab" * 32

@@ -7,7 +7,7 @@ import msgspec
 
 from quietswap.clients.client import ClientLimits, ClientUsage, DayUsage, KeyScope
 from quietswap.clients.usage import usage_response
-from tests.orders import NOW_MS
+from tests.stored_orders import NOW_MS
 
 
 def usage_answer(

@@ -10,8 +10,8 @@ import pytest
 from quietswap.client.flows import polling
 from quietswap.orders.order import OrderStatus
 from tests.client.fake_servers import FakeService, Reply, ok, placed
-from tests.orders import recorded
 from tests.response_json import orders
+from tests.stored_orders import recorded
 from tests.waiting import WITHIN_S
 
 TYPE = {"Content-Type": "text/event-stream; charset=utf-8"}

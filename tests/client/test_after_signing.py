@@ -25,7 +25,7 @@ from tests.client.fake_servers import MINIMUM, WALLET, FakeService, Reply, refus
 from tests.client.test_polling import at
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.client.test_transaction_hash_mismatch import status
-from tests.orders import USDC
+from tests.stored_orders import USDC
 
 __all__ = ["approved"]
 

@@ -11,7 +11,7 @@ from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import ETHER, WALLET
-from tests.orders import USDC
+from tests.stored_orders import USDC
 
 WORST_FEE = 2 * 3 * 10**9 + 10**9
 """Twice the base fee of the node, and its tip, in wei."""

@@ -17,8 +17,8 @@ from tests.client.fake_chain import ACCOUNT
 from tests.client.fake_servers import WALLET, FakeService, Reply, ok, placed, swap_quote
 from tests.client.test_polling import at
 from tests.client.test_swap_flow import REQUEST
-from tests.orders import recorded
 from tests.response_json import orders, quotes
+from tests.stored_orders import recorded
 
 ALONE = replace(REQUEST, approval="never")
 

@@ -34,8 +34,8 @@ from tests.api.scripted_use_cases import cancel_quote
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import WALLET, Asked, FakeService, Reply, ok, placed, refused
-from tests.orders import recorded
 from tests.response_json import cancels, orders
+from tests.stored_orders import recorded
 
 ORDER = "ord_1"
 SWAP_HASH = "0x" + "5a" * 32

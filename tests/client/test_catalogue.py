@@ -14,8 +14,8 @@ from quietswap.errors.base import NoDetails
 from tests.client.conftest import Do
 from tests.client.conftest import either_manner as manner
 from tests.client.fake_servers import WALLET, FakeService, Reply, refused
-from tests.orders import USDC
 from tests.spec import tables
+from tests.stored_orders import USDC
 
 __all__ = ["manner"]
 

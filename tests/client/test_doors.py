@@ -14,7 +14,7 @@ from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, MINIMUM, WALLET, FakeService
 from tests.client.test_cancel_flow import ORDER, CancelService
 from tests.client.test_swap_flow import REQUEST
-from tests.orders import ROUTER
+from tests.stored_orders import ROUTER
 
 _STATES: dict[Check, dict[str, Any]] = {
     Check.NONCE: {"nonce": 8},

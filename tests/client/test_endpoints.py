@@ -14,7 +14,7 @@ from quietswap.client.flows.wrap import WETH
 from tests.client.conftest import Do
 from tests.client.conftest import either_manner as manner
 from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply
-from tests.orders import NOW_MS, USDC
+from tests.stored_orders import NOW_MS, USDC
 
 __all__ = ["manner"]
 

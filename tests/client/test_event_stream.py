@@ -13,8 +13,8 @@ from tests.client.fake_chain import ACCOUNT
 from tests.client.fake_servers import FakeService, Reply, ok, placed, refused
 from tests.client.silence import TYPE, Silence
 from tests.client.test_swap_flow import REQUEST
-from tests.orders import recorded
 from tests.response_json import orders
+from tests.stored_orders import recorded
 
 __all__ = ["manner"]
 

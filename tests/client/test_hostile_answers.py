@@ -37,7 +37,7 @@ from tests.client.test_cancel_flow import REQUEST as CANCEL
 from tests.client.test_cancel_flow import SWAP_HASH, CancelService
 from tests.client.test_polling import at
 from tests.client.test_swap_flow import REQUEST
-from tests.orders import USDC
+from tests.stored_orders import USDC
 
 __all__ = ["manner"]
 

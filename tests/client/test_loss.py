@@ -15,7 +15,7 @@ from tests.client.fake_servers import WALLET, FakeService, ok, swap_quote
 from tests.client.test_nonces import FEE
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.client.test_swap_safety import change, never
-from tests.domain.loss_table import LOSSES, Row, quoted
+from tests.quoting.loss_table import LOSSES, Row, quoted
 from tests.response_json import quotes
 
 __all__ = ["approved"]

@@ -16,8 +16,8 @@ from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import TX_HASH, WALLET, Asked, FakeService, Reply, ok, placed
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.client.test_swap_safety import change, never
-from tests.orders import listed
 from tests.response_json import orders
+from tests.stored_orders import listed
 
 __all__ = ["approved"]
 

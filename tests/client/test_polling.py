@@ -14,8 +14,8 @@ from quietswap.client.flows.polling import PollingPolicy
 from quietswap.orders.order import OrderStatus
 from tests.client.conftest import Time
 from tests.client.fake_servers import FakeService, Reply, ok, placed, refused
-from tests.orders import recorded
 from tests.response_json import orders
+from tests.stored_orders import recorded
 
 AWAY = refused(errors.ServiceUnavailable("the database does not answer"))
 

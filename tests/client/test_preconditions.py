@@ -15,7 +15,7 @@ from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok
 from tests.client.fake_usage import usage_answer
 from tests.client.test_polling import AWAY
-from tests.orders import USDC
+from tests.stored_orders import USDC
 
 REQUEST = SwapRequest(WETH, USDC, ETHER, WALLET)
 

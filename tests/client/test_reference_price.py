@@ -15,8 +15,8 @@ from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, swap_quote
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.client.test_swap_safety import DAI, never
-from tests.orders import USDC
 from tests.response_json import quotes
+from tests.stored_orders import USDC
 
 __all__ = ["approved"]
 

@@ -14,7 +14,7 @@ from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, FakeServers, FakeService
 from tests.client.test_transaction_hash_mismatch import LIE
-from tests.orders import USDC
+from tests.stored_orders import USDC
 
 
 def test_the_client_remembers_what_it_signed(client: QuietswapClient) -> None:

@@ -16,9 +16,9 @@ from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import ETHER, MINIMUM, WALLET, FakeService, calldata, ok, swap_quote
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.client.test_swap_safety import DAI, THIEF, never
-from tests.domain.router_calldata import ROUTER_OF
-from tests.orders import USDC
 from tests.response_json import quotes
+from tests.routers.router_calldata import ROUTER_OF
+from tests.stored_orders import USDC
 
 __all__ = ["approved"]
 

@@ -14,10 +14,10 @@ from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.wire import decode
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.tokens.token import WETH
-from tests.adapters.small_chain import WALLET, SmallChain, odd, small_chain
+from tests.chain.small_chain import WALLET, SmallChain, odd, small_chain
 from tests.client.fake_servers import MINIMUM, calldata, swap_quote
-from tests.domain.router_calldata import ROUTER_OF
 from tests.response_json import quotes
+from tests.routers.router_calldata import ROUTER_OF
 
 
 async def tried(name: str) -> None:

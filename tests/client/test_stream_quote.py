@@ -16,7 +16,7 @@ from tests.client.conftest import either_manner as manner
 from tests.client.fake_servers import FakeService, Reply, refused
 from tests.client.silence import TYPE
 from tests.client.test_swap_flow import REQUEST
-from tests.orders import NOW_MS
+from tests.stored_orders import NOW_MS
 from tests.waiting import WITHIN_S
 
 __all__ = ["manner"]

@@ -39,8 +39,8 @@ from tests.client.fake_servers import (
     refused,
     swap_quote,
 )
-from tests.orders import USDC, recorded
 from tests.response_json import orders, quotes
+from tests.stored_orders import USDC, recorded
 
 REQUEST = SwapRequest(WETH, USDC, ETHER, WALLET)
 OTHER_ROUTER = "0x6A000F20005980200259B80c5102003040001068"

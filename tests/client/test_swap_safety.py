@@ -14,8 +14,8 @@ from tests.client.conftest import Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, MINIMUM, WALLET, FakeService, calldata, ok, swap_quote
 from tests.client.test_swap_flow import OTHER_ROUTER, REQUEST
-from tests.orders import USDC
 from tests.response_json import quotes
+from tests.stored_orders import USDC
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer
 from tests.client.fake_servers import WALLET, FakeService, Reply, ok, placed, refused
 from tests.client.test_swap_flow import REQUEST, approved
-from tests.orders import USDC, recorded
 from tests.response_json import orders
+from tests.stored_orders import USDC, recorded
 
 __all__ = ["approved"]
 

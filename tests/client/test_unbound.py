@@ -16,9 +16,9 @@ from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import ETHER, MINIMUM, FakeService, Reply, calldata, ok, swap_quote
 from tests.client.test_swap_flow import REQUEST
 from tests.client.test_swap_safety import DAI, FOREIGN, never
-from tests.domain.router_calldata import ROUTER_OF
-from tests.orders import USDC
 from tests.response_json import quotes
+from tests.routers.router_calldata import ROUTER_OF
+from tests.stored_orders import USDC
 from tests.vendors.router import EXECUTOR, Swap
 from tests.vendors.velora import v3_group
 from tests.vendors.zeroex import encoded as zeroex

@@ -6,7 +6,7 @@ from quietswap.clients.client import ClientLimits, KeyScope
 from tests.client.conftest import Do
 from tests.client.fake_servers import FakeService, ok
 from tests.client.fake_usage import usage_answer
-from tests.orders import USDC
+from tests.stored_orders import USDC
 
 
 def test_usage_with_limits(do: Do, service: FakeService) -> None:

@@ -16,8 +16,8 @@ from quietswap.webhooks import http as webhooks_http
 from tests.api.scripted_use_cases import DELIVERY, WEBHOOK
 from tests.client.conftest import Do
 from tests.client.fake_servers import FakeService, Reply, ok, refused
-from tests.orders import NOW_MS
 from tests.response_json import as_json
+from tests.stored_orders import NOW_MS
 
 PATH = "/api/v1/mev/webhooks"
 NOON = datetime.fromtimestamp(NOW_MS / 1000, UTC)

@@ -48,7 +48,7 @@ make() {{
 }}
 """
 """`make` with what is installed already: these tests install nothing."""
-ONE_FILE = "-p no:cacheprovider tests/domain/test_amounts.py"
+ONE_FILE = "-p no:cacheprovider tests/api/test_amounts.py"
 """What `make test` runs here: all would run this test again."""
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from quietswap.sandbox.contracts.pools import WETH
 from quietswap.sandbox.ports import free_port
-from tests.adapters.small_chain import odd, odd_runtimes
+from tests.chain.small_chain import odd, odd_runtimes
 from tests.deploy.files import ROOT
 from tests.deploy.recipes import SECTIONS, client, example, lines
 from tests.deploy.test_commands import bash
@@ -20,7 +20,7 @@ from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import order_body, refused, sign
 
 SAFE: Any = SimpleNamespace(address=str(odd("OwnedWallet").address))
-"""A contract wallet that one owner commands (tests/adapters/contracts/OwnedWallet.sol)."""
+"""A contract wallet that one owner commands (tests/chain/contracts/OwnedWallet.sol)."""
 PART = ETHER // 20
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import trustme
 
 from tests import forked
-from tests.adapters.token_lists import token_list
 from tests.deploy.files import DEPLOY, NODE, good_settings
+from tests.tokens.token_lists import token_list
 
 FILE = DEPLOY / "quietswap.toml"
 

@@ -42,18 +42,18 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         "tests/client/test_hostile_answers.py",
     ),
     "Calldata": (
-        "tests/domain/test_calldata.py",
-        "tests/domain/test_swap_router02.py",
-        "tests/domain/test_derived_pools.py",
+        "tests/routers/test_calldata.py",
+        "tests/routers/test_swap_router02.py",
+        "tests/routers/test_derived_pools.py",
     ),
     "Routes and sources": (
         "tests/vendors/test_scenarios.py",
-        "tests/domain/test_money_rules.py",
-        "tests/services/test_no_route.py",
+        "tests/quoting/test_money_rules.py",
+        "tests/quoting/test_no_route.py",
     ),
     "Keys, limits, events and webhooks": (
         *map(
-            "tests/services/test_api_keys.py::test_{}".format,
+            "tests/clients/test_api_keys.py::test_{}".format,
             (
                 "a_key_works_until_the_moment_it_expires_even_from_the_cache",
                 "the_keys_of_a_disabled_client_stop_within_a_second_and_work_again",
@@ -67,7 +67,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
             ),
         ),
         *map(
-            "tests/services/test_event_feed.py::test_{}".format,
+            "tests/events/test_event_feed.py::test_{}".format,
             (
                 "a_place_that_is_pruned_or_does_not_exist_is_told",
                 "streams_are_bounded_by_client_and_in_all",
@@ -83,11 +83,11 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         ),
     ),
     "Use cases": (
-        "tests/services/test_submit_swap.py",
-        "tests/services/test_submit_wrap.py",
-        "tests/services/test_cancel_refusals.py",
-        "tests/services/test_wallet_send_refusals.py",
-        "tests/domain/test_client_limits.py",
+        "tests/orders/test_submit_swap.py",
+        "tests/orders/test_submit_wrap.py",
+        "tests/orders/test_cancel_refusals.py",
+        "tests/wallet_rpc/test_wallet_send_refusals.py",
+        "tests/clients/test_client_limits.py",
     ),
 }
 _LEFT_OUT = (

@@ -16,7 +16,7 @@ from tests.e2e.conftest import Town
 from tests.e2e.late import late
 from tests.e2e.serving import serving
 from tests.e2e.test_late_venues import LATE, PATIENT, sources
-from tests.orders import USDC
+from tests.stored_orders import USDC
 from tests.waiting import WITHIN_S, wait_until
 
 

@@ -13,9 +13,9 @@ from quietswap.client import QuietswapClient
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, DAI, FEE, SOLADY, USDC, VYPER, WETH
 from quietswap.vendors import kyberswap, sushi, uniswap, velora
 from tests import forked, loopback
-from tests.adapters.token_lists import endless_list, entry, markup_list, token_list
 from tests.e2e.conftest import VENUES, Town
 from tests.e2e.serving import Served, serving
+from tests.tokens.token_lists import endless_list, entry, markup_list, token_list
 from tests.waiting import WITHIN_S
 
 ETHER = 10**18

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from quietswap.chain.address import Address
 from quietswap.vendors import VENDORS
-from tests.domain.router_calldata import OWN
 from tests.hostile.draw import MOST, Draw
 from tests.hostile.trial import Trade
+from tests.routers.router_calldata import OWN
 
 
 @dataclass(frozen=True)

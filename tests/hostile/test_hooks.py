@@ -16,7 +16,7 @@ from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.vendors.kyberswap import VENDOR
-from tests.adapters.small_chain import odd, odd_runtimes
+from tests.chain.small_chain import odd, odd_runtimes
 from tests.vendors.kyberswap import called, simple_work
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

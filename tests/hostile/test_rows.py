@@ -12,8 +12,8 @@ from quietswap.sandbox.vendors.market import amount_out, best, priced_routes, ro
 from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors import VENDORS
 from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
-from tests.domain.router_calldata import OWN
 from tests.hostile.trial import ROW_AMOUNT, ROW_LEAST, WALLET, Trade, approved_chain, breach, tried
+from tests.routers.router_calldata import OWN
 from tests.vendors import oneinch, velora
 from tests.vendors.router import StandInCase
 

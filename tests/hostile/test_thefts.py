@@ -23,8 +23,8 @@ from quietswap.tokens.token import Token
 from quietswap.vendors import UNBINDABLE, zeroex
 from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
-from tests.domain.router_calldata import WRITTEN
 from tests.hostile.trial import WALLET, Trade, approved_chain, breach, tried
+from tests.routers.router_calldata import WRITTEN
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 THIEF = contract_addresses.THIEF

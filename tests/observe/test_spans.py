@@ -8,8 +8,8 @@ import pytest
 
 from quietswap import observe
 from quietswap.http_client import HttpClient
-from tests.adapters.upstream import js, listening
 from tests.e2e.collector import Collector, attributes, collecting
+from tests.upstream import js, listening
 from tests.waiting import WITHIN_S
 
 

@@ -15,7 +15,7 @@ from quietswap.operator.figures import Figure, Measure, rounded, tip_class
 from quietswap.operator.operators import ProcessReport
 from quietswap.operator.stream import MOST_STREAMS, OperatorStream
 from quietswap.orders.stores import StoreUnavailable
-from tests.adapters.manual_clock import ManualClock
+from tests.manual_clock import ManualClock
 from tests.operators.conftest import Office, Visit
 from tests.waiting import eventually
 

@@ -13,7 +13,7 @@ from quietswap.sandbox.http_server import HttpRequest, HttpResponse, HttpServer
 from quietswap.sandbox.node import BehindView
 from quietswap.sandbox.rpc import SandboxRpcClient
 from tests import loopback
-from tests.adapters.fake_web import Answer
+from tests.fake_web import Answer
 
 Calls = list[dict[str, Any]] | dict[str, Any]
 """A batch, or one call."""

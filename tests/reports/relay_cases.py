@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.adapters.fake_web import Answer
+from tests.fake_web import Answer
 
 _HTML = "text/html"
 

@@ -26,9 +26,9 @@ from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.addresses import V2_ROUTER
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.http_server import HttpResponse
-from tests.adapters.manual_clock import ManualClock
 from tests.defaults import NODE
 from tests.example_counts import examples
+from tests.manual_clock import ManualClock
 from tests.reports.proxy import Calls, RpcProxy, Trouble, every_second, late, proxy
 
 ALICE = WALLETS[0]

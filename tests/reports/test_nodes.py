@@ -11,11 +11,11 @@ from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.http_client import HttpClient
 from quietswap.orders.nonces import OwnNonces, next_nonce
-from tests.adapters.fake_node import Refusal, fake_node
-from tests.adapters.fake_web import Answer
-from tests.adapters.manual_clock import ManualClock
-from tests.adapters.small_chain import WALLET
-from tests.adapters.test_chain_answers import BLOCK
+from tests.chain.fake_node import Refusal, fake_node
+from tests.chain.small_chain import WALLET
+from tests.chain.test_chain_answers import BLOCK
+from tests.fake_web import Answer
+from tests.manual_clock import ManualClock
 
 _GH = "https://github.com/"
 CALLS = [RpcCall("eth_a"), RpcCall("eth_b"), RpcCall("eth_c"), RpcCall("eth_d")]

@@ -7,11 +7,11 @@ from quietswap.orders.order import OrderStatus
 from quietswap.relays.answers import RelayOutcome
 from quietswap.relays.private_rpc import PrivateRpc
 from quietswap.relays.settings import EndpointType, ShareMode
-from tests.adapters.fake_web import Answer, serving
-from tests.adapters.manual_clock import ManualClock
-from tests.orders import swap_quote
+from tests.fake_web import Answer, serving
+from tests.manual_clock import ManualClock
+from tests.orders.submitting import KEY, open_desk, swap_submission
 from tests.reports.relay_cases import CASES, RelayCase
-from tests.services.submitting import KEY, open_desk, swap_submission
+from tests.stored_orders import swap_quote
 
 RAW = bytes.fromhex("02" + "f8aabbccdd" * 8)
 SECRET = "secret-key-of-it"

@@ -6,7 +6,7 @@ import pytest
 
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason
-from tests.adapters.upstream import Reply, Upstream
+from tests.upstream import Reply, Upstream
 from tests.vendors.case import REQUEST, cases
 
 _GH = "https://github.com/"

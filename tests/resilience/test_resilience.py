@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 from quietswap.concurrency import CircuitBreaker, SingleFlight, TokenBucket, bounded_gather
-from tests.adapters.manual_clock import ManualClock
+from tests.manual_clock import ManualClock
 from tests.virtual_time import run, turn
 
 

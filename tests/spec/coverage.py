@@ -14,7 +14,7 @@ SHOWN: dict[str, list[str]] = {}
 ELSEWHERE = {
     "rule: tls 1.3": ("tests/e2e/test_tls.py::test_a_tls_1_2_client_is_refused",),
     "limit: Swap quote validity": (
-        "tests/services/test_submit_swap.py::test_a_quote_too_old_says_so",
+        "tests/orders/test_submit_swap.py::test_a_quote_too_old_says_so",
     ),
 }
 """Lines that tests of other folders show."""

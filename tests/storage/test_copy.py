@@ -20,10 +20,10 @@ from quietswap.storage.sqlite_to_postgres import TABLES, CannotCopy, copy_storag
 from quietswap.wallet_rpc.tokens import WalletRpcToken
 from quietswap.web.sessions import WebSessionBounds, WebSessions
 from tests.databases import PostgresCluster
-from tests.orders import told
 from tests.patient import open_database, open_storage
 from tests.storage.examples import T0, WALLET, HandClock, a_quote, an_event, an_order
 from tests.storage.test_webhooks import a_delivery, a_webhook
+from tests.stored_orders import told
 
 CLIENT = Client("client-1", "a company", T0)
 KEY = ApiKey("key-1", "a wallet", T0, None, CLIENT.id)

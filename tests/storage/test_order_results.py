@@ -19,8 +19,8 @@ from quietswap.storage.order_export import (
     OrderExportStore,
     OrderStatisticsStore,
 )
-from tests.orders import inclusion
 from tests.storage.examples import T0, WALLET, an_event, an_order
+from tests.stored_orders import inclusion
 
 OTHER = from_bytes(b"\x07" * 20)
 EVER = 2**45

@@ -9,8 +9,8 @@ import pytest
 from quietswap.orders.order import Failure, FailureCode, Inclusion, Order, OrderKind, OrderStatus
 from quietswap.orders.stores import DuplicateTransaction
 from quietswap.storage.factory import Storage
-from tests.orders import listed, recorded, told
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order, store
+from tests.stored_orders import listed, recorded, told
 
 
 async def test_an_order_comes_back_exactly(storage: Storage) -> None:

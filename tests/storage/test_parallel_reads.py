@@ -8,8 +8,8 @@ from quietswap.clients.keys import LASTS_MS, Authenticate
 from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
 from quietswap.storage.factory import Storage
 from quietswap.storage.orders import OrderStore
-from tests.orders import inclusion
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order, store
+from tests.stored_orders import inclusion
 
 _PLACES = [(50, 0), (3, 0), (3, 2), (200, 1), (2, 6), (5, 7), (5, 100), (50, 1_000)]
 

@@ -10,8 +10,8 @@ from tests.client.fake_chain import FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import FakeService, Reply, ok, swap_quote
 from tests.client.test_cancel_flow import SWAP_HASH
-from tests.orders import USDC
 from tests.response_json import quotes
+from tests.stored_orders import USDC
 from tests.typescript.both import Prepare
 
 

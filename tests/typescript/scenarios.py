@@ -26,9 +26,9 @@ from tests.client.test_simulation import HARMLESS, SELLS, THEFTS
 from tests.client.test_swap_flow import OTHER_ROUTER
 from tests.client.test_transaction_hash_mismatch import LIE, status
 from tests.client.test_unbound import offered
-from tests.domain.loss_table import LOSSES
-from tests.domain.loss_table import quoted as losses
-from tests.orders import USDC
+from tests.quoting.loss_table import LOSSES
+from tests.quoting.loss_table import quoted as losses
+from tests.stored_orders import USDC
 from tests.typescript.both import KEY, Scenario, but
 from tests.typescript.prepare import (
     after_sending,

@@ -6,7 +6,7 @@ import pytest
 
 from quietswap.tokens.token import WETH
 from tests.client.fake_servers import ETHER, WALLET
-from tests.orders import USDC
+from tests.stored_orders import USDC
 from tests.typescript.package import Thrown, TypeScript, big
 
 pytestmark = pytest.mark.xdist_group("typescript")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from quietswap.sandbox.contracts import abi
-from tests.adapters.small_chain import WALLET, SmallChain
+from tests.chain.small_chain import WALLET, SmallChain
 from tests.typescript.package import TypeScript
 from tests.typescript.test_trial_words import LOOK, PLAUSIBLE, WORDS, seen
 from tests.typescript.trials import (

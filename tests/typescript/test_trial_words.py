@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quietswap.sandbox.contracts import abi
-from tests.adapters.small_chain import WALLET, SmallChain, odd
+from tests.chain.small_chain import WALLET, SmallChain, odd
 from tests.typescript.package import TypeScript
 from tests.typescript.trials import (
     AMOUNT,

@@ -29,8 +29,8 @@ from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.artifacts import own_runtime
 from quietswap.vendors.sushi import ROUTER as SUSHI
 from quietswap.vendors.sushi.stand_in import SAFE_EXECUTOR
-from tests.adapters.simulate_once import simulate_once
-from tests.adapters.small_chain import WALLET, SmallChain, odd, small_chain
+from tests.chain.simulate_once import simulate_once
+from tests.chain.small_chain import WALLET, SmallChain, odd, small_chain
 from tests.client.fake_servers import swap_quote
 from tests.defaults import NODE
 from tests.response_json import quotes

@@ -13,11 +13,11 @@ from quietswap.quoting.quote import WrapOperation
 from quietswap.tokens.token import WETH
 from tests.api.scripted_use_cases import WALLET, cancel_quote
 from tests.client.fake_servers import ETHER, MINIMUM, calldata, swap_quote, wrap_answer
-from tests.domain.loss_table import LOSSES
-from tests.domain.loss_table import quoted as losses
-from tests.domain.router_calldata import ROUTER_OF
-from tests.orders import USDC
+from tests.quoting.loss_table import LOSSES
+from tests.quoting.loss_table import quoted as losses
 from tests.response_json import cancels, quotes
+from tests.routers.router_calldata import ROUTER_OF
+from tests.stored_orders import USDC
 from tests.vendors.router import EXECUTOR, Swap
 from tests.vendors.velora import v3_group
 from tests.vendors.zeroex import encoded as zeroex

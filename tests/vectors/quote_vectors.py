@@ -23,8 +23,8 @@ from tests.client.fake_chain import PRICES, FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import placed
 from tests.client.fake_usage import usage_answer
-from tests.orders import recorded
 from tests.response_json import orders
+from tests.stored_orders import recorded
 from tests.vectors.quote_cases import ORDER, Case, builtins, cases, honest
 
 _ADVICE = (

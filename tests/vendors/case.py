@@ -16,7 +16,7 @@ from quietswap.sandbox.network import SandboxNetwork
 from quietswap.tokens.token import WETH, Token
 from quietswap.vendors import OVER_HTTP, VENDORS
 from quietswap.vendors.adapter import VendorAdapter
-from tests.adapters.upstream import Reply, js
+from tests.upstream import Reply, js
 from tests.vendors.router import StandInCase, Swap
 
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")

@@ -12,7 +12,7 @@ import pytest
 
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason
-from tests.adapters.upstream import HANG_UP, Reply, Upstream, flat_memory, js, zipped
+from tests.upstream import HANG_UP, Reply, Upstream, flat_memory, js, zipped
 from tests.vendors.case import REQUEST, Terms, VendorCase, cases
 from tests.waiting import WITHIN_S
 

@@ -4,7 +4,7 @@ import pytest
 
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason
-from tests.adapters.upstream import SILENCE, Reply, Upstream, js, page
+from tests.upstream import SILENCE, Reply, Upstream, js, page
 from tests.vendors.case import REQUEST, cases
 from tests.waiting import WITHIN_S
 

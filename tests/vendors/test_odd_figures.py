@@ -7,7 +7,7 @@ import pytest
 
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
-from tests.adapters.upstream import Upstream, js
+from tests.upstream import Upstream, js
 from tests.vendors.case import DAI, REQUEST, SOLD, cases
 
 VENDORS = cases()

@@ -13,7 +13,7 @@ from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
 from quietswap.tokens.token import WETH, Token
-from tests.adapters.upstream import HTML, SILENCE, Reply, Upstream, js, page
+from tests.upstream import HTML, SILENCE, Reply, Upstream, js, page
 from tests.vendors.case import REQUEST, USDC, cases
 from tests.vendors.recorded import DAI, ETH, ONEINCH, POLYGON_USDC, POLYGON_WETH, SUSHI
 from tests.vendors.recorded import WETH as RECORDED_WETH

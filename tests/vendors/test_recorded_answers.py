@@ -18,7 +18,7 @@ from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.route_policy import check_route, with_enforced_minimum
 from quietswap.vendors import VENDORS, velora
-from tests.adapters.upstream import Reply, Upstream
+from tests.upstream import Reply, Upstream
 from tests.vendors.recorded import (
     ANY,
     MISSES,

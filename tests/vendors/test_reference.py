@@ -15,7 +15,7 @@ from quietswap.prices.feeds import FEEDS
 from quietswap.tokens.token import WETH
 from quietswap.vendors.uniswap.reference import AGREE, PoolPrices, agreed
 from quietswap.vendors.uniswap.routing import Depth, Pool
-from tests.adapters.manual_clock import ManualClock
+from tests.manual_clock import ManualClock
 from tests.vendors.case import DAI, USDC
 from tests.vendors.test_uniswap import DOLLAR, ETHER, PoolNode, depth, pool
 

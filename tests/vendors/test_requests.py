@@ -8,7 +8,7 @@ import pytest
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, RouteRequest
 from quietswap.tokens.token import WETH
-from tests.adapters.upstream import Asked, Reply, Upstream, js
+from tests.upstream import Asked, Reply, Upstream, js
 from tests.vendors.case import AMOUNT, KEY, REQUEST, USDC, WALLET, Calls, cases
 
 VENDORS = cases()

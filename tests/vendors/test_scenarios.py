@@ -12,7 +12,7 @@ from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
 from quietswap.quoting.route_policy import check_route, with_enforced_minimum
 from quietswap.vendors import UNBINDABLE
-from tests.adapters.upstream import HTML, SILENCE, Reply, Upstream, js, page
+from tests.upstream import HTML, SILENCE, Reply, Upstream, js, page
 from tests.vendors.case import KEY, REQUEST, STRANGER, VendorCase, cases
 from tests.vendors.router import EXECUTOR
 

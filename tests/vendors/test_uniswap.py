@@ -21,7 +21,7 @@ from quietswap.routers.known_pools import V3_FEES
 from quietswap.tokens.token import WETH
 from quietswap.vendors.uniswap import adapter, routing
 from quietswap.vendors.uniswap.routing import Depth, Path, Pool, best_split, pools_of
-from tests.adapters.manual_clock import ManualClock
+from tests.manual_clock import ManualClock
 from tests.vendors.case import DAI, REQUEST, USDC, WALLET
 
 ETHER, DOLLAR = 10**18, 10**6

@@ -10,7 +10,7 @@ import pytest
 
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason
-from tests.adapters.upstream import Upstream, js
+from tests.upstream import Upstream, js
 from tests.vendors.case import KEY, REQUEST, cases
 
 VENDORS = cases()

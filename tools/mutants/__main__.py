@@ -16,16 +16,19 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 KEPT = ROOT / "build" / "mutants"
 
-_SERVICES = ("tests/services", "tests/laws", "tests/webhooks", "tests/operators")
 _OTHER = (
     "tests/test_worker.py",
     "tests/storage/test_keep_house.py",
     "tests/storage/test_web_sessions.py",
 )
-_RULES = ("tests/domain", *_SERVICES, *_OTHER)
+_FEATURES = (
+    *("quoting", "orders", "relays", "routers", "tokens", "wallet_rpc", "clients", "events"),
+    *("webhooks", "operators"),
+)
+_RULES = (*(f"tests/{feature}" for feature in _FEATURES), *_OTHER)
 AREAS = {
     **dict.fromkeys(("quoting", "orders", "routers", "tokens", "webhooks", "wallet_rpc"), _RULES),
-    "client/flows": ("tests/client", "tests/laws"),
+    "client/flows": ("tests/client",),
 }
 """The folders of the package, and where the tests are that belong to each."""
 BOUND_S, PATIENCE = 60, 10

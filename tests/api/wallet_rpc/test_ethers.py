@@ -11,7 +11,7 @@ from quietswap.errors.base import RequestError
 from quietswap.errors.requests import InsufficientBalance, NonceTooLow, ValidationError
 from quietswap.wallet_rpc import wire
 from quietswap.wallet_rpc.dispatch import rejected
-from tests.adapters.fake_web import Answer, Request, serving
+from tests.fake_web import Answer, Request, serving
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]

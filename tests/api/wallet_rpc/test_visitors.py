@@ -18,12 +18,12 @@ from quietswap.wallet_rpc import node as wallet_node
 from quietswap.wallet_rpc.node import WalletNodeClient
 from quietswap.wallet_rpc.tokens import WalletRpcToken
 from tests import loopback
-from tests.adapters.fake_node import FakeNode
-from tests.adapters.fake_web import Answer, Request, serving
-from tests.adapters.manual_clock import ManualClock
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.api.scripted_wallet_rpc import SECRET, TOKEN, WALLET
 from tests.api.wallet_rpc.calls import URL, call, failed, post, request
+from tests.chain.fake_node import FakeNode
+from tests.fake_web import Answer, Request, serving
+from tests.manual_clock import ManualClock
 from tests.waiting import WITHIN_S, eventually
 
 OVERRIDE_CODE = {WALLET: {"code": "0x5b600056"}}

@@ -1,0 +1,73 @@
+"""Slots as published for known tokens, and as the sandbox's contracts really use them."""
+
+import pytest
+
+from quietswap.chain.address import keccak256
+from quietswap.chain.simulation import overrides
+from quietswap.chain.simulation.overrides import (
+    OPENZEPPELIN_5,
+    PLACES,
+    MappingKeyOrder,
+    MappingSlot,
+    TokenStorageLayout,
+)
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
+from tests.chain.small_chain import NOBODY, VENUE
+
+ORDERS = {
+    "solidity": MappingKeyOrder.SOLIDITY,
+    "vyper": MappingKeyOrder.VYPER,
+    "solady": MappingKeyOrder.SOLADY,
+}
+
+
+@pytest.mark.parametrize("token", ALL_TOKENS.values(), ids=lambda t: str(t.symbol))
+def test_slots_of_the_sandbox_tokens(token: SandboxToken) -> None:
+    order = ORDERS[token.layout]
+    balances, allowances = (
+        MappingSlot(order, token.balances_slot),
+        MappingSlot(order, token.allowances_slot),
+    )
+    assert balances.balance(NOBODY) == int(token.balance_key(NOBODY), 16)
+    assert allowances.allowance(NOBODY, VENUE) == int(token.allowance_key(NOBODY, VENUE), 16)
+
+
+def test_the_namespace_of_openzeppelin() -> None:
+    inner = int.from_bytes(keccak256(b"openzeppelin.storage.ERC20")) - 1  # EIP-7201
+    assert int.from_bytes(keccak256(inner.to_bytes(32))) & ~0xFF == OPENZEPPELIN_5
+
+
+def test_every_place_is_probed_with_a_number_of_its_own() -> None:
+    probe = overrides.slot_probe()
+    assert len(probe) == len(set(probe.values())) == 2 * len(PLACES)
+    assert all(number < 2**72 for number in probe.values())
+
+
+@pytest.mark.parametrize("place", PLACES[:3] + PLACES[-3:], ids=str)
+def test_what_is_read_back_names_the_place(place: MappingSlot) -> None:
+    probe = overrides.slot_probe()
+    balance = probe[place.balance(overrides.PROBE_OWNER)]
+    allowance = probe[place.allowance(overrides.PROBE_OWNER, overrides.PROBE_SPENDER)]
+    assert overrides.identify(balance, allowance) == TokenStorageLayout(place, place)
+    assert overrides.identify(allowance, balance) == TokenStorageLayout()
+
+
+@pytest.mark.parametrize("read", [None, 0, 1, 2**256 - 1, 2**72])
+def test_any_other_number_names_none(read: int | None) -> None:
+    assert overrides.identify(read, read) == TokenStorageLayout()
+
+
+@pytest.mark.parametrize(
+    ("stored", "current", "needed", "word"),
+    [
+        (5, 5, 9, 9),
+        (5, 5, 0, 0),
+        ((1 << 255) + 5, 5, 9, (1 << 255) + 9),
+        (4, 5, 9, None),
+        (2**256 - 1, 0, 1, None),
+    ],
+)
+def test_only_the_difference_is_added(
+    stored: int, current: int, needed: int, word: int | None
+) -> None:
+    assert overrides.raised_slot(stored, current, needed) == word

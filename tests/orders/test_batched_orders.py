@@ -1,0 +1,217 @@
+"""Orders that approve and swap in one: exactly the quote's batch, of a wallet that can make it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from quietswap.chain.chain import DryRun
+from quietswap.errors.base import RequestError
+from quietswap.orders.order import OrderKind
+from quietswap.quoting.quote import BatchTerms, IssuedQuote, SwapOrderTerms
+from quietswap.relays.answers import RelayOutcome
+from quietswap.tokens.token import WETH
+from tests.batches import STRANGER, Batch, delegated, wrong_batches
+from tests.orders.cancelling import submission
+from tests.orders.submitting import KEY, Desk, open_desk, swap_submission
+from tests.signing import FIELDS, ROUTER, sign
+from tests.stored_orders import swap_quote
+from tests.wallet_rpc.wallet_sends import SELF, deposit, only_order, refused, token
+
+GOOD = Batch(SELF, WETH, ROUTER, 10**18, bytes.fromhex(FIELDS["data"][2:]))
+GAS = 310_000
+OWN = {"to": SELF, "data": "0x" + GOOD.data.hex(), "gas": GAS}
+"""What the batch changes in the plain transaction."""
+CODE = bytes.fromhex(delegated()[2:])
+
+
+def batch_quote(**changes: Any) -> IssuedQuote:
+    plain = swap_quote(**changes)
+    assert isinstance(plain.terms, SwapOrderTerms)
+    return replace(plain, terms=replace(plain.terms, batch=BatchTerms(GAS, 30 * 10**9)))
+
+
+@pytest.fixture
+async def desk() -> AsyncIterator[Desk]:
+    """A wallet that is delegated, without an allowance, and its quote with both forms."""
+    async with open_desk() as found:
+        found.chain.facts = replace(found.chain.facts, code=CODE, allowance=0)
+        await found.storage.quotes.save(batch_quote())
+        yield found
+
+
+async def post(desk: Desk, raw: str) -> RequestError:
+    """Return the error of a post of which no relay may get a byte."""
+    sent = len(desk.relay.sent)
+    with pytest.raises(RequestError) as error:
+        await desk.swap(KEY, swap_submission(raw))
+    assert len(desk.relay.sent) == sent
+    return error.value
+
+
+async def test_the_stored_quote_has_the_batch(desk: Desk) -> None:
+    stored = await desk.storage.quotes.by_id(KEY.client_id, "quote-1")
+    assert stored == batch_quote()
+    assert stored.batched is not None
+    assert (stored.batched.data, stored.batched.nonce) == (GOOD.data, 7)
+
+
+@pytest.mark.parametrize("door", ["api", "rpc"])
+async def test_the_batch_of_the_quote_is_sent(desk: Desk, door: str) -> None:
+    raw = sign(**OWN)
+    if door == "api":
+        order = (await desk.swap(KEY, swap_submission(raw))).order
+    else:
+        await desk.send(token(), raw)
+        order = await only_order(desk)
+    assert (order.kind, order.nonce, order.quote_id) == (OrderKind.SWAP, 7, "quote-1")
+    assert order.raw == bytes.fromhex(raw[2:])
+    assert len(desk.relay.sent) == 1
+
+
+@pytest.mark.parametrize("door", ["api", "rpc"])
+async def test_every_wrong_batch_is_refused(desk: Desk, door: str) -> None:
+    wrong = wrong_batches(GOOD)
+    assert len(wrong) > 300
+    for one in wrong:
+        raw = sign(**OWN | one.fields)
+        error = await (post(desk, raw) if door == "api" else refused(desk, raw))
+        assert error.code == "VALIDATION_ERROR", one.name
+        assert (error.details or {})["reason"] in {"MISMATCH", "NO_MATCH"}, one.name
+    assert not desk.relay.sent
+
+
+async def test_other_gas_and_fees_are_the_wallets_own_at_its_rpc_alone(desk: Desk) -> None:
+    raw = sign(**OWN | {"gas": GAS + 1, "maxFeePerGas": 40 * 10**9})
+    error = await post(desk, raw)
+    fields = [field["field"] for field in (error.details or {})["fields"]]
+    assert fields == ["transaction.gasLimit", "transaction.maxFeePerGas"]
+    await desk.send(token(), raw)
+
+
+async def test_a_quote_without_the_batch_takes_none(desk: Desk) -> None:
+    async with open_desk() as other:
+        other.chain.facts = desk.chain.facts
+        await other.storage.quotes.save(swap_quote())
+        error = await post(other, sign(**OWN))
+        assert (error.details or {})["fields"][0]["field"] == "transaction.to"
+        assert (await refused(other, sign(**OWN))).code == "VALIDATION_ERROR"
+
+
+@pytest.mark.parametrize("door", ["api", "rpc"])
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"code": b""}, "not delegated"),
+        ({"code": bytes.fromhex(delegated(STRANGER)[2:])}, "was not read"),
+        ({"allowance": 1}, "allowance is 1"),
+        ({"nonce": 6}, "an earlier transaction"),
+    ],
+)
+async def test_a_wallet_that_cannot_batch_any_more_is_refused(
+    desk: Desk, door: str, facts: dict[str, Any], words: str
+) -> None:
+    desk.chain.facts, desk.chain.pending = replace(desk.chain.facts, **facts), 7
+    error = await (post(desk, sign(**OWN)) if door == "api" else refused(desk, sign(**OWN)))
+    assert words in error.message
+    assert (error.details or {})["reason"] == "BATCH_REFUSED"
+
+
+@pytest.mark.parametrize("door", ["api", "rpc"])
+async def test_a_contract_and_a_batch_that_reverts_are_refused(desk: Desk, door: str) -> None:
+    async def message() -> str:
+        raw = sign(**OWN)
+        return (await (post(desk, raw) if door == "api" else refused(desk, raw))).message
+
+    desk.chain.dry_run = DryRun(False, reason="it is USDT")
+    assert "it is USDT" in await message()
+    desk.chain.facts = replace(desk.chain.facts, code=b"\x60\x80")
+    assert "EIP-3607" in await message()
+
+
+async def test_the_plain_form_still_needs_its_allowance(desk: Desk) -> None:
+    assert (await post(desk, sign())).code == "INSUFFICIENT_ALLOWANCE"
+    desk.chain.facts = replace(desk.chain.facts, allowance=10**18)
+    await desk.swap(KEY, swap_submission())
+
+
+@pytest.mark.parametrize("batch_first", [True, False])
+async def test_a_quote_is_spent_in_one_form(desk: Desk, batch_first: bool) -> None:
+    """The wallet signs the other form at the next nonce: both would be paid."""
+    plain, batched = {}, OWN
+    first, second = (batched, plain) if batch_first else (plain, batched)
+    desk.chain.facts = replace(desk.chain.facts, allowance=0 if batch_first else 10**18)
+    await desk.send(token(), sign(**first))
+    desk.chain.facts = replace(desk.chain.facts, allowance=10**18 if batch_first else 0)
+    error = await refused(desk, sign(**second | {"nonce": 8}))
+    assert (error.details or {})["reason"] == "QUOTE_USED"
+    error = await refused(desk, sign(**second | {"maxFeePerGas": 60 * 10**9}))
+    assert (error.details or {})["reason"] == "NONCE_IN_USE"
+
+
+@pytest.mark.parametrize("first_door", ["api", "rpc"])
+@pytest.mark.parametrize("batch_first", [True, False])
+async def test_the_other_form_of_an_open_order_is_refused(
+    desk: Desk, batch_first: bool, first_door: str
+) -> None:
+    """Before the chain is asked: an approval would be of no use."""
+    first, second = (sign(**OWN), sign()) if batch_first else (sign(), sign(**OWN))
+    desk.chain.facts = replace(desk.chain.facts, allowance=0 if batch_first else 10**18)
+    if first_door == "api":
+        await desk.swap(KEY, swap_submission(first))
+    else:
+        await desk.send(token(), first)
+    order = await only_order(desk)
+    for allowance in (0, 10**18):
+        desk.chain.facts = replace(desk.chain.facts, allowance=allowance)
+        error = await post(desk, second)
+        assert error.code == "VALIDATION_ERROR"
+        assert error.details == {"reason": "QUOTE_USED", "fields": [], "orderId": order.order_id}
+        assert order.order_id in error.message
+    assert await only_order(desk) == order
+    assert (await post(desk, first)).code == "SIGNATURE_REPLAY"
+
+
+async def test_the_other_form_is_taken_once_the_first_was_not_sent(desk: Desk) -> None:
+    desk.relay.answers(RelayOutcome.NOT_SENT)
+    with pytest.raises(RequestError):
+        await desk.swap(KEY, swap_submission(sign(**OWN)))
+    desk.relay.answers(RelayOutcome.ACCEPTED)
+    desk.chain.facts = replace(desk.chain.facts, allowance=10**18)
+    assert (await desk.swap(KEY, swap_submission())).order.quote_id == "quote-1"
+    desk.chain.facts = replace(desk.chain.facts, allowance=0)
+    assert (await post(desk, sign(**OWN))).code == "VALIDATION_ERROR"
+
+
+async def test_a_batch_after_a_gap_is_told_the_next_nonce(desk: Desk) -> None:
+    """Only an earlier transaction that is open makes the wallet wait."""
+
+    async def told(nonce: int) -> tuple[str, str]:
+        details = (await refused(desk, sign(**OWN | {"nonce": nonce}))).details or {}
+        fields = details.get("fields") or [{"expected": ""}]
+        return details["reason"], fields[0]["expected"]
+
+    desk.chain.facts = replace(desk.chain.facts, nonce=6)
+    for nonce in (7, 8, 2**64 - 2):
+        assert await told(nonce) == ("NONCE_GAP", "6")
+    await desk.send(token(), deposit(nonce=6))
+    assert await told(7) == ("BATCH_REFUSED", "")
+    assert await told(8) == ("NONCE_GAP", "7")
+    desk.chain.facts = replace(desk.chain.facts, nonce=7)
+    await desk.send(token(), sign(**OWN))
+
+
+async def test_a_batch_is_sped_up_by_the_same_batch_alone(desk: Desk) -> None:
+    await desk.send(token(), sign(**OWN))
+    fast = OWN | {"maxFeePerGas": 60 * 10**9}
+    for one in wrong_batches(GOOD)[::20]:
+        await refused(desk, sign(**fast | one.fields))
+    await desk.send(token(), sign(**fast))
+
+
+async def test_it_is_cancelled_by_its_nonce(desk: Desk) -> None:
+    order = (await desk.swap(KEY, swap_submission(sign(**OWN)))).order
+    quote = await desk.cancel.issue(KEY, order.order_id)
+    assert (quote.params.to, quote.params.data, quote.params.nonce) == (SELF, b"", 7)
+    await desk.cancel.submit(KEY, submission(quote))

@@ -1,0 +1,17 @@
+"""What a quote says beside its figures."""
+
+from decimal import Decimal
+
+import pytest
+
+from quietswap.quoting.scoring import UsdRates
+from quietswap.quoting.swap import notes
+from tests.quoting.test_scoring import candidate
+
+RATES = UsdRates(Decimal(3000), Decimal(1), Decimal(1))
+
+
+@pytest.mark.parametrize("weighed", [True, False])
+def test_a_quote_says_whether_gas_was_weighed(weighed: bool) -> None:
+    said = notes(candidate("a", 10, 10), RATES, RATES, weighed=weighed)
+    assert any(note.startswith("gas was not weighed") for note in said) is not weighed
