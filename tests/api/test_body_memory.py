@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from quietswap.api.app import create_api
 from quietswap.api.operation import ApiOptions
-from quietswap.api.parsing.body import BodyMemory, BodyMemoryFull, BodyReservation
+from quietswap.api.parsing.body import BodyMemory, BodyMemoryFull
 from quietswap.clients.client import ApiKey, visitor_id
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
@@ -158,16 +159,13 @@ def test_room_is_free_again_once_a_request_is_answered(
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 60)), max_size=50))
 def test_the_books_of_the_room_balance(takes: list[tuple[str, int]]) -> None:
     memory = BodyMemory(total=100, per_client=50)
-    reservations = []
-    for key, size in takes:
-        reservation = BodyReservation(memory, key)
-        try:
-            reservation.grow(size)
-            reservations.append(reservation)
-        except BodyMemoryFull:
-            assert size
-        assert memory.held <= 100
-        assert all(0 < held <= 50 for held in memory._by_client.values() if held)
-    for reservation in reservations * 2:
-        reservation.release()
+    with ExitStack() as bodies:
+        for key, size in takes:
+            grow = bodies.enter_context(memory.reserve(key))
+            try:
+                grow(size)
+            except BodyMemoryFull:
+                assert size
+            assert memory.held <= 100
+            assert all(0 < held <= 50 for held in memory._by_client.values() if held)
     assert memory.held == 0

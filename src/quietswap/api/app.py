@@ -102,7 +102,7 @@ def _api_routes(
         protected.insert(0, cookies)
         session = WebSessionEndpoint(use_cases, web, options, body_memory, clock)
         sessions.append(exact_route(WEB_SESSION_PATH, session))
-        status = WebStatusEndpoint(use_cases, web, options, clock)
+        status = WebStatusEndpoint(use_cases, web, options, body_memory, clock)
         sessions.append(exact_route(STATUS_PATH, status))
     # the first match counts: a parameter before the last segment matches literal segments, too
     paths: dict[str, dict[str, Operation]] = {}

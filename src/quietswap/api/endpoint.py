@@ -11,7 +11,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from quietswap.api.json import StreamedAnswer
+from quietswap.api.json import StreamedAnswer, send_json
 from quietswap.api.operation import (
     Answer,
     ApiOptions,
@@ -21,7 +21,6 @@ from quietswap.api.operation import (
 )
 from quietswap.api.parsing.body import (
     BodyMemory,
-    BodyReservation,
     check_media_type,
     parse_body,
     read_body,
@@ -34,7 +33,6 @@ from quietswap.events.feed import EventSubscription
 from quietswap.events.http import send_stream
 
 _encode = msgspec.json.Encoder().encode
-_JSON = b"content-type", b"application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +67,8 @@ class OperationEndpoint:
         if operation.needs_trade and scope["user"].scope is not KeyScope.TRADE:
             raise Forbidden(scope=scope["user"].scope.value, required=KeyScope.TRADE.value)
         if operation.body:
-            with self.body_memory.reserve(scope["user"].client_id) as reservation:
-                body = await self._body(operation, scope, receive, reservation)
+            with self.body_memory.reserve(scope["user"].client_id) as grow:
+                body = await self._body(operation, scope, receive, grow)
                 answer = await self._answer(operation, scope, body)
         else:
             answer = await self._answer(operation, scope, {})
@@ -80,10 +78,7 @@ class OperationEndpoint:
         if not isinstance(answer, Envelope):
             await self._stream(answer, scope, receive, send)
             return
-        encoded = _encode(answer)
-        length = b"content-length", b"%d" % len(encoded)
-        await send({"type": "http.response.start", "status": 200, "headers": [length, _JSON]})
-        await send({"type": "http.response.body", "body": encoded})
+        await send_json(send, _encode(answer))
 
     async def _answer(self, operation: Operation, scope: Scope, body: dict[str, Any]) -> Answer:
         request = ApiRequest(
@@ -118,14 +113,14 @@ class OperationEndpoint:
         )
 
     async def _body(
-        self, operation: Operation, scope: Scope, receive: Receive, reservation: BodyReservation
+        self, operation: Operation, scope: Scope, receive: Receive, grow: Callable[[int], None]
     ) -> dict[str, Any]:
         headers = dict(scope["headers"])
         assert operation.body
         if not operation.may_be_empty:
             check_media_type(headers)
         limit, timeout_s = self.options.max_body_bytes, self.options.body_timeout_s
-        raw = await read_body(headers, receive, limit, timeout_s, reservation)
+        raw = await read_body(headers, receive, limit, timeout_s, grow)
         if operation.may_be_empty:
             if not raw:  # no length, length 0, or chunks that hold nothing
                 return {}

@@ -104,7 +104,7 @@ def error_envelope(error: RequestError) -> ErrorEnvelope:
     )
 
 
-# An answer that is sent in parts while it is produced.
+# How an answer is sent.
 
 
 Message = dict[str, Any]
@@ -113,6 +113,17 @@ Message = dict[str, Any]
 Send = Callable[[Any], Awaitable[None]]
 Receive = Callable[[], Awaitable[Any]]
 """ASGI's calls; the responses do not depend on the framework."""
+
+
+async def send_json(
+    send: Send, body: bytes, headers: Sequence[tuple[bytes, bytes]] = (), status: int = 200
+) -> None:
+    """Send a whole answer. An empty body has no type and no length."""
+    if body:
+        length = b"content-length", b"%d" % len(body)
+        headers = [*headers, length, (b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": status, "headers": [*headers]})
+    await send({"type": "http.response.body", "body": body})
 
 
 @dataclass(frozen=True, slots=True)

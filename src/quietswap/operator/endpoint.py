@@ -263,8 +263,8 @@ async def form_of(
         raise Forged
     if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != _FORM.encode():
         raise Forged
-    with memory.reserve(sender) as reservation:
-        body = await read_body(headers, receive, _MOST_BYTES, _WITHIN_S, reservation)
+    with memory.reserve(sender) as grow:
+        body = await read_body(headers, receive, _MOST_BYTES, _WITHIN_S, grow)
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, errors="replace", max_num_fields=_MOST_FIELDS

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from quietswap import observe
+from quietswap.api.json import send_json
 from quietswap.api.operation import ApiOptions, UseCases
 from quietswap.api.parsing.body import BodyMemory, BodyMemoryFull, check_media_type, read_body
 from quietswap.api.parsing.headers import client_address
@@ -72,26 +73,26 @@ class WalletRpcEndpoint:
         headers = dict(scope["headers"])
         cors = _cors_headers(headers)
         if scope["method"] == "OPTIONS" and cors and b"access-control-request-method" in headers:
-            await _respond(send, 204, b"", (*cors, *_PREFLIGHT))
+            await send_json(send, b"", (*cors, *_PREFLIGHT), 204)
             return
         if scope["method"] != "POST":
             raise HTTPException(405, headers={"Allow": "POST"})
         try:
             body = await self._serve(scope, headers, receive)
-            await _respond(send, 200 if body else 204, body, cors)
+            await send_json(send, body, cors, 200 if body else 204)
         except _Refused as refusal:
             observe.request_refused(str(refusal.error.code))
-            await _respond(send, refusal.status, wire.error(b"null", refusal.error), cors)
+            await send_json(send, wire.error(b"null", refusal.error), cors, refusal.status)
 
     async def _serve(self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
         """Return the body of the answer; it is empty if no request has an id."""
         request_id = scope["state"]["request_id"]
         try:
             token = await self._token(scope)
-            with self.body_memory.reserve(token.client_id) as reservation:
+            with self.body_memory.reserve(token.client_id) as grow:
                 limit, timeout_s = self.options.max_body_bytes, self.options.body_timeout_s
                 check_media_type(headers)
-                raw = await read_body(headers, receive, limit, timeout_s, reservation)
+                raw = await read_body(headers, receive, limit, timeout_s, grow)
                 return await self._answer(scope, token, raw)
         except RequestError as error:
             status = status_of(error.code, self.name)
@@ -185,11 +186,3 @@ def _cors_headers(headers: Mapping[bytes, bytes]) -> tuple[Header, ...]:
     if not _EXTENSION.fullmatch(origin):
         return ()
     return ((b"access-control-allow-origin", origin), (b"vary", b"origin"))
-
-
-async def _respond(send: Send, status: int, body: bytes, headers: tuple[Header, ...]) -> None:
-    own = [*headers]
-    if body:
-        own += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": own})
-    await send({"type": "http.response.body", "body": body})

@@ -22,8 +22,6 @@ from quietswap.orders.statistics import Percentiles
 
 
 INCLUSION_DAYS = 7
-RATE_PREFIX = "web:"
-"""Of the rate window of a client address, for all requests of the page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The wallet page over HTTP: the cookie of a session (POST /web/session), and GET /web/status."""
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -8,8 +9,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quietswap import observe
 from quietswap.api.endpoint import operation_of
-from quietswap.api.json import iso_timestamp
-from quietswap.api.middleware.rate_limits import limit_exceeded
+from quietswap.api.json import iso_timestamp, send_json
+from quietswap.api.middleware.rate_limits import count_request
 from quietswap.api.operation import ApiOptions, RateLimits, UseCases
 from quietswap.api.parsing.body import BodyMemory, check_media_type, parse_body, read_body
 from quietswap.api.parsing.headers import client_address, cookie_value, is_same_origin, set_cookie
@@ -17,6 +18,7 @@ from quietswap.chain.address import Address, BadAddress, from_any_case
 from quietswap.chain.signed import MAINNET
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
+from quietswap.contract.base import Envelope
 from quietswap.contract.clients import (
     ConnectionCheck,
     InclusionRecord,
@@ -30,8 +32,11 @@ from quietswap.errors.base import Unauthorized
 from quietswap.errors.requests import InvalidAddress
 from quietswap.orders.comparison import GRACE_MS
 from quietswap.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
-from quietswap.web.assets import INCLUSION_DAYS, RATE_PREFIX, WebOptions
+from quietswap.web.assets import INCLUSION_DAYS, WebOptions
 from quietswap.web.sessions import SECRET_PREFIX
+
+Answer = tuple[Envelope[Any], list[tuple[bytes, bytes]]]
+"""The body of an answer, and its own headers."""
 
 # The session cookie of the web page, and which requests may use it.
 
@@ -56,11 +61,6 @@ def session_secret(scope: Scope, *, secure: bool) -> str | None:
     return secret if secret.startswith(SECRET_PREFIX) and len(secret) <= _LONGEST else None
 
 
-def session_cookie(secret: str, max_age_s: int, *, secure: bool) -> str:
-    """Return the Set-Cookie header of the session; `max_age_s` is in seconds."""
-    return set_cookie(cookie_name(secure=secure), secret, max_age_s, path="/", secure=secure)
-
-
 def is_of_the_page(scope: Scope) -> bool:
     """Return whether the page itself made the request."""
     is_read = scope["method"] in ("GET", "HEAD")
@@ -71,7 +71,7 @@ def is_of_the_page(scope: Scope) -> bool:
 
 
 PAGE_OPERATIONS = frozenset(
-    {
+    (
         "event_stream",
         "order_cancel",
         "order_history",
@@ -86,7 +86,7 @@ PAGE_OPERATIONS = frozenset(
         "token_price",
         "wrap_info",
         "wrap_quote",
-    }
+    )
 )
 """What a session may do. Signed transactions come by the wallet's RPC URL alone."""
 
@@ -110,11 +110,8 @@ class SessionCookieMiddleware:
         secret = self._secret(scope)
         if secret is not None:
             await count_address(scope, self.use_cases, self.web, self.options, self.clock)
-            try:
-                key = await self.use_cases.authenticate(secret)
-            except Unauthorized:  # it expired: as without a session
-                key = None
-            if key is not None and key.is_web_session:
+            key = await live_session(self.use_cases, secret)
+            if key is not None:
                 observe.key_recognised(key.id, key.client_id)
                 scope["user"], scope["auth"] = key, secret
         await self.app(scope, receive, send)
@@ -128,6 +125,15 @@ class SessionCookieMiddleware:
         return session_secret(scope, secure=self.web.secure)
 
 
+async def live_session(use_cases: UseCases, secret: str) -> ApiKey | None:
+    """Return the key of a session; None once it has expired, as without a session."""
+    try:
+        key = await use_cases.authenticate(secret)
+    except Unauthorized:
+        return None
+    return key if key is not None and key.is_web_session else None
+
+
 async def count_address(
     scope: Scope, use_cases: UseCases, web: WebOptions, options: ApiOptions, clock: Clock
 ) -> str:
@@ -137,28 +143,18 @@ async def count_address(
     """
     address = client_address(scope, options.trusted_proxies)
     limits = RateLimits(requests=web.requests, window_s=options.limits.window_s)
-    window = await use_cases.guesses.hit(
-        f"{RATE_PREFIX}{address}", limits.requests, limits.window_s
-    )
-    if not window.allowed:
-        scope["state"]["rate_window"] = window
-        raise limit_exceeded(window, limits, clock)
+    await count_request(scope, use_cases.guesses, f"web:{address}", limits, clock)
     return address
 
 
-PATH = "/web/session"
-_MAX_BODY = 1024
-_MINUTE_S = 60
-_BODIES = "web"
-"""Whose memory holds bodies of visitors that have no session yet: that of all visitors."""
-
-
 @dataclass(frozen=True, slots=True)
-class WebSessionEndpoint:
-    """Answers with what the page needs to know, and sets the cookie.
+class _PageEndpoint:
+    """Answers the page itself.
 
-    Raises Unauthorized for a request of another origin, RateLimitExceeded, and InvalidAddress.
+    Raises Unauthorized for a request of another origin, and RateLimitExceeded.
     """
+
+    method: ClassVar[str]
 
     use_cases: UseCases
     web: WebOptions
@@ -168,68 +164,67 @@ class WebSessionEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request."""
-        if scope["method"] != "POST":
-            raise HTTPException(405, headers={"Allow": "POST"})
+        if scope["method"] != self.method:
+            raise HTTPException(405, headers={"Allow": self.method})
         if not is_of_the_page(scope):
             raise Unauthorized
         client = await count_address(scope, self.use_cases, self.web, self.options, self.clock)
+        body, headers = await self._answer(scope, receive, client)
+        await send_json(send, msgspec.json.encode(body), headers)
+
+    async def _answer(self, scope: Scope, receive: Receive, client: str) -> Answer:
+        raise NotImplementedError
+
+
+PATH = "/web/session"
+_MAX_BODY = 1024
+_MINUTE_S = 60
+_BODIES = "web"
+"""Whose memory holds bodies of visitors that have no session yet: that of all visitors."""
+
+
+class WebSessionEndpoint(_PageEndpoint):
+    """Answers with what the page needs to know, and sets the cookie. Raises InvalidAddress."""
+
+    method = "POST"
+
+    async def _answer(self, scope: Scope, receive: Receive, client: str) -> Answer:
         address = await self._wallet(scope, receive)
         key, secret = await self._session(scope, client)
-        end_ms = key.expires_at_ms or 0
+        end_ms, secure = key.expires_at_ms or 0, self.web.secure
         lasts_s = max(end_ms - self.clock.now_ms(), 0) // 1000
-        cookie = session_cookie(secret, lasts_s, secure=self.web.secure)
-        body = msgspec.json.encode(
-            WebSessionEnvelope(
-                ok=True,
-                data=WebSessionResponse(
-                    chain_id=MAINNET,
-                    explorer_url=self.web.explorer_url,
-                    connected=ConnectionCheck(to=CONNECTED_TO, data=CONNECTED_DATA),
-                    quote_seconds=self.web.quote_s,
-                    taken_seconds=self.web.quote_s + GRACE_MS // 1000,
-                    expires_at=iso_timestamp(end_ms),
-                    address=address,
-                ),
-            )
+        cookie = set_cookie(cookie_name(secure=secure), secret, lasts_s, path="/", secure=secure)
+        data = WebSessionResponse(
+            chain_id=MAINNET,
+            explorer_url=self.web.explorer_url,
+            connected=ConnectionCheck(to=CONNECTED_TO, data=CONNECTED_DATA),
+            quote_seconds=self.web.quote_s,
+            taken_seconds=self.web.quote_s + GRACE_MS // 1000,
+            expires_at=iso_timestamp(end_ms),
+            address=address,
         )
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
-            (b"set-cookie", cookie.encode()),
-        ]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        return WebSessionEnvelope(ok=True, data=data), [(b"set-cookie", cookie.encode())]
 
     async def _session(self, scope: Scope, client: str) -> tuple[ApiKey, str]:
         """Return the key and the secret of the browser's session, or of a new one."""
         secret = session_secret(scope, secure=self.web.secure)
         if secret is not None:
-            try:
-                key = await self.use_cases.authenticate(secret)
-            except Unauthorized:  # it expired: a new one follows
-                key = None
-            if key is not None and key.is_web_session:
+            key = await live_session(self.use_cases, secret)
+            if key is not None:
                 return await self.web.renew(key), secret
-        await self._count_new(scope, client)
-        return await self.web.begin(client)
-
-    async def _count_new(self, scope: Scope, client: str) -> None:
-        """Bound how fast sessions of an address replace each other. Raises RateLimitExceeded."""
+        # how fast sessions of an address replace each other
         limits = RateLimits(self.web.sessions, window_s=_MINUTE_S)
-        window = await self.use_cases.guesses.hit(
-            f"web-new:{client}", limits.requests, limits.window_s
-        )
-        if not window.allowed:
-            scope["state"]["rate_window"] = window
-            text = f"more than {limits.requests} sessions of this address began in a minute"
-            raise limit_exceeded(window, limits, self.clock, text)
+        text = f"more than {limits.requests} sessions of this address began in a minute"
+        guesses = self.use_cases.guesses
+        await count_request(scope, guesses, f"web-new:{client}", limits, self.clock, message=text)
+        return await self.web.begin(client)
 
     async def _wallet(self, scope: Scope, receive: Receive) -> Address | None:
         headers = dict(scope["headers"])
         check_media_type(headers)
-        with self.body_memory.reserve(_BODIES) as reservation:
+        with self.body_memory.reserve(_BODIES) as grow:
             timeout_s = self.options.body_timeout_s
-            raw = await read_body(headers, receive, _MAX_BODY, timeout_s, reservation)
+            raw = await read_body(headers, receive, _MAX_BODY, timeout_s, grow)
         given = parse_body(raw, WebSessionBody).get("address")
         if given is None:
             return None
@@ -247,45 +242,23 @@ MANY = 100
 """More orders are told as this number: visitors do not learn how many the service has."""
 
 
-@dataclass(frozen=True, slots=True)
-class WebStatusEndpoint:
-    """Answers the page, with or without a session. It names no host and no reason.
+class WebStatusEndpoint(_PageEndpoint):
+    """Answers the page, with or without a session. It names no host and no reason."""
 
-    Raises Unauthorized for a request of another origin, and RateLimitExceeded.
-    """
+    method = "GET"
 
-    use_cases: UseCases
-    web: WebOptions
-    options: ApiOptions
-    clock: Clock
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request."""
-        if scope["method"] != "GET":
-            raise HTTPException(405, headers={"Allow": "GET"})
-        if not is_of_the_page(scope):
-            raise Unauthorized
-        await count_address(scope, self.use_cases, self.web, self.options, self.clock)
-        checks = (await self.web.health()).checks
-        found = await self.web.inclusion()
+    async def _answer(self, scope: Scope, receive: Receive, client: str) -> Answer:
+        checks, found = (await self.web.health()).checks, await self.web.inclusion()
         record = None
         if found is not None:
+            orders = min(found.count, MANY)
             record = InclusionRecord(
-                orders=min(found.count, MANY),
-                days=INCLUSION_DAYS,
-                half_s=found.p50,
-                most_s=found.p90,
+                orders=orders, days=INCLUSION_DAYS, half_s=found.p50, most_s=found.p90
             )
-        answer = WebStatusResponse(
+        data = WebStatusResponse(
             node=checks["node"] == "ok",
             relay=checks["relay"] == "ok",
             sources=checks["sources"] == "ok",
             inclusion=record,
         )
-        body = msgspec.json.encode(WebStatusEnvelope(ok=True, data=answer))
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
-        ]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        return WebStatusEnvelope(ok=True, data=data), []

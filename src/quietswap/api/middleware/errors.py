@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from quietswap import observe
 from quietswap.api import json
 from quietswap.api.endpoint import operation_name, operation_of
-from quietswap.api.middleware.rate_limits import bodies_exceeded
 from quietswap.api.operation import ApiOptions, RateLimits
 from quietswap.api.parsing.body import BodyMemoryFull
 from quietswap.api.parsing.headers import client_address
@@ -160,10 +159,15 @@ class ErrorHandlerMiddleware:
                 return NotFound(path=_shown_path(scope["path"]))
             case HTTPException(status_code=405):
                 return _method_not_allowed(scope["method"], error.headers or {})
-            case BodyMemoryFull():
-                return (
-                    bodies_exceeded(self.limits) if error.of_client else json.overload_error(codes)
+            case BodyMemoryFull(of_client=True):
+                return RateLimitExceeded(
+                    retry_after=1,
+                    limit=self.limits.requests,
+                    window=self.limits.window_s,
+                    message="the requests this client has under way hold too many bytes of bodies",
                 )
+            case BodyMemoryFull():
+                return json.overload_error(codes)
             case StoreUnavailable() | NodeUnavailable():
                 observe.request_unserved(request_id, operation_name(scope), str(error))
                 return json.unavailable_error(codes)

@@ -12,18 +12,42 @@ from quietswap.errors.base import RateLimitExceeded, Unauthorized
 from quietswap.orders.stores import RateStore, RateWindow
 from quietswap.web.sessions import SECRET_PREFIX
 
-# The rate limits of each API key and of its client, and the X-RateLimit headers.
-
-
 _MINUTE_S = 60
+_LONGEST_SECRET = 256
+
+
+async def count_request(
+    scope: Scope,
+    store: RateStore,
+    name: str,
+    limits: RateLimits,
+    clock: Clock,
+    *,
+    message: str | None = None,
+) -> RateWindow:
+    """Count a request in a window and return that. Raises RateLimitExceeded if it has too many.
+
+    Then the window is in `scope["state"]["rate_window"]`, and `retryAfter` is the rest of it.
+    """
+    window = await store.hit(name, limits.requests, limits.window_s)
+    if not window.allowed:
+        scope["state"]["rate_window"] = window
+        raise RateLimitExceeded(
+            retry_after=max(-((clock.now_ms() - window.reset_ms) // 1000), 1),
+            limit=window.limit,
+            window=limits.window_s,
+            message=message,
+        )
+    return window
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimitMiddleware:
     """Counts a request of the API key in `scope["user"]`, for all endpoints together.
 
-    Stores the window in `scope["state"]["rate_window"]`: the one with less left of the key's and
-    the client's. Raises RateLimitExceeded.
+    If the operator gave the client a limit, all its keys share that, and its window is stored in
+    `scope["state"]["client_window"]`. The window with less left of the two is stored in
+    `scope["state"]["rate_window"]`. Raises RateLimitExceeded.
     """
 
     app: ASGIApp
@@ -33,55 +57,17 @@ class RateLimitMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one authenticated HTTP request."""
-        limits = self.limits
-        name = f"key:{scope['user'].id}"
-        window = await self.store.hit(name, limits.requests, limits.window_s)
-        scope["state"]["rate_window"] = window
-        if not window.allowed:
-            raise limit_exceeded(window, limits, self.clock)
-        await self._count_client(scope)
+        key, state = scope["user"], scope["state"]
+        window = await count_request(scope, self.store, f"key:{key.id}", self.limits, self.clock)
+        state["rate_window"] = window
+        most = key.limits and key.limits.requests_per_minute
+        if most is not None:
+            text = f"this client may send {most} requests a minute, with all its keys together"
+            name, limits = f"client:{key.client_id}", RateLimits(most, window_s=_MINUTE_S)
+            ours = await count_request(scope, self.store, name, limits, self.clock, message=text)
+            state["client_window"] = ours
+            state["rate_window"] = min(window, ours, key=lambda one: one.remaining)
         await self.app(scope, receive, send)
-
-    async def _count_client(self, scope: Scope) -> None:
-        """Count the request for the client, if the operator gave it a limit. All its keys share it.
-
-        Stores the window in `scope["state"]["client_window"]`. Raises RateLimitExceeded.
-        """
-        key = scope["user"]
-        if key.limits is None or key.limits.requests_per_minute is None:
-            return
-        name, limit = f"client:{key.client_id}", key.limits.requests_per_minute
-        window = await self.store.hit(name, limit, _MINUTE_S)
-        scope["state"]["client_window"] = window
-        of_key: RateWindow = scope["state"]["rate_window"]
-        if not window.allowed or window.remaining < of_key.remaining:
-            scope["state"]["rate_window"] = window
-        if not window.allowed:
-            message = f"this client may send {limit} requests a minute, with all its keys together"
-            raise limit_exceeded(window, RateLimits(limit, window_s=_MINUTE_S), self.clock, message)
-
-
-def limit_exceeded(
-    window: RateWindow, limits: RateLimits, clock: Clock, message: str | None = None
-) -> RateLimitExceeded:
-    """Return the error for an exhausted window; `retryAfter` is the rest of it in whole seconds."""
-    wait_ms = window.reset_ms - clock.now_ms()
-    return RateLimitExceeded(
-        retry_after=max(-(-wait_ms // 1000), 1),
-        limit=window.limit,
-        window=limits.window_s,
-        message=message,
-    )
-
-
-def bodies_exceeded(limits: RateLimits) -> RateLimitExceeded:
-    """Return the error for a client whose concurrent requests hold too many bytes of bodies."""
-    return RateLimitExceeded(
-        retry_after=1,
-        limit=limits.requests,
-        window=limits.window_s,
-        message="the requests this client has under way hold too many bytes of bodies",
-    )
 
 
 def rate_limit_headers(window: RateWindow | None) -> tuple[tuple[bytes, bytes], ...]:
@@ -93,9 +79,6 @@ def rate_limit_headers(window: RateWindow | None) -> tuple[tuple[bytes, bytes], 
         (b"x-ratelimit-remaining", b"%d" % window.remaining),
         (b"x-ratelimit-reset", b"%d" % -(-window.reset_ms // 1000)),
     )
-
-
-_LONGEST_SECRET = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +118,13 @@ class AuthenticationMiddleware:
         if secret:
             client = client_address(scope, self.options.trusted_proxies)
             limits = self.options.limits
-            window = await self.use_cases.guesses.hit(
-                f"guess:{client}", limits.failures, limits.window_s
+            text = (
+                f"more than {limits.failures} requests in {limits.window_s} seconds from this "
+                "address had no valid API key"
             )
-            if not window.allowed:
-                scope["state"]["rate_window"] = window
-                text = (
-                    f"more than {limits.failures} requests in {limits.window_s} seconds from this "
-                    "address had no valid API key"
-                )
-                raise limit_exceeded(window, limits, self.clock, text)
+            guessed = RateLimits(limits.failures, window_s=limits.window_s)
+            guesses = self.use_cases.guesses
+            await count_request(
+                scope, guesses, f"guess:{client}", guessed, self.clock, message=text
+            )
         raise error

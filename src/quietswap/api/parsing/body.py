@@ -55,16 +55,24 @@ class BodyMemory:
         return self._held
 
     @contextmanager
-    def reserve(self, client_id: str) -> "Iterator[BodyReservation]":
-        """Yield an empty reservation for one body, released at the end of the `with` block."""
-        reservation = BodyReservation(self, client_id)
+    def reserve(self, client_id: str) -> Iterator[Callable[[int], None]]:
+        """Yield what reserves more bytes for one body. At the end of the block all are released."""
+        sizes: list[int] = []
+
+        def grow(size: int) -> None:
+            self.take(client_id, size)
+            sizes.append(size)
+
         try:
-            yield reservation
+            yield grow
         finally:
-            reservation.release()
+            self.take(client_id, -sum(sizes))
 
     def take(self, client_id: str, size: int) -> None:
-        """Reserve `size` more bytes. Raises BodyMemoryFull and then reserves none."""
+        """Reserve `size` more bytes, or release them if it is negative.
+
+        Raises BodyMemoryFull and then reserves none.
+        """
         party = party_of(client_id)
         if self._by_client[party.member] + size > self._per_client:
             raise BodyMemoryFull(of_client=True, limit=self._per_client)
@@ -75,34 +83,8 @@ class BodyMemory:
         self._held += size
         self._by_client[party.member] += size
         self._by_visitors += size * party.is_visitors
-
-    def give_back(self, client_id: str, size: int) -> None:
-        """Release `size` bytes."""
-        party = party_of(client_id)
-        self._held -= size
-        self._by_visitors -= size * party.is_visitors
-        self._by_client[party.member] -= size
         if not self._by_client[party.member]:
             del self._by_client[party.member]
-
-
-class BodyReservation:
-    """The bytes of one body."""
-
-    def __init__(self, memory: BodyMemory, client_id: str) -> None:
-        self._memory = memory
-        self._client_id = client_id
-        self._size = 0
-
-    def grow(self, size: int) -> None:
-        """Reserve `size` more bytes. Raises BodyMemoryFull."""
-        self._memory.take(self._client_id, size)
-        self._size += size
-
-    def release(self) -> None:
-        """Release all bytes; a second call does nothing."""
-        self._memory.give_back(self._client_id, self._size)
-        self._size = 0
 
 
 # JSON bodies: strict decoding, then a shape check that finds every fault, not just the first.
@@ -350,11 +332,11 @@ def check_media_type(headers: Headers) -> None:
 
 
 async def read_body(
-    headers: Headers, receive: Receive, limit: int, timeout_s: float, reservation: BodyReservation
+    headers: Headers, receive: Receive, limit: int, timeout_s: float, grow: Callable[[int], None]
 ) -> bytes:
     """Return a body of at most `limit` bytes.
 
-    Raises PayloadTooLarge, BodyMemoryFull and ValidationError.
+    `grow` reserves its bytes. Raises PayloadTooLarge, BodyMemoryFull and ValidationError.
 
     A declared length above the limit is refused before a byte is read. A body is complete at its
     declared length: the closing empty message of the server is not awaited. A body that is cut off
@@ -365,7 +347,7 @@ async def read_body(
         raise PayloadTooLarge(limit=limit)
     try:
         async with asyncio.timeout(timeout_s):
-            return await _received(receive, declared, limit, reservation)
+            return await _received(receive, declared, limit, grow)
     except TimeoutError as error:
         provided = f"a part of it in {timeout_s:g} seconds"
         raise malformed(
@@ -374,7 +356,7 @@ async def read_body(
 
 
 async def _received(
-    receive: Receive, declared: int | None, limit: int, reservation: BodyReservation
+    receive: Receive, declared: int | None, limit: int, grow: Callable[[int], None]
 ) -> bytes:
     chunks: list[bytes] = []
     size = 0
@@ -385,7 +367,7 @@ async def _received(
                 [{"field": "$", "expected": "a whole body", "provided": "a part of it"}]
             )
         chunk: bytes = message.get("body", b"")
-        reservation.grow(len(chunk))
+        grow(len(chunk))
         chunks.append(chunk)
         size += len(chunk)
         if size > limit:
