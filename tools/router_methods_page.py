@@ -41,8 +41,8 @@ def section() -> str:
 def data() -> str:
     """Return the table as JSON: one object a row, numbers of words as in `Layout`."""
     rows = []
-    for row in METHODS.values():
-        found = asdict(row)
+    for (router, _), row in METHODS.items():
+        found = {"router": router} | asdict(row)
         if found["layout"] is not None:
             # as text: a mask has more bits than a JSON number keeps
             found["layout"]["allowed_flags"] = hex(found["layout"]["allowed_flags"])
@@ -63,7 +63,7 @@ def page(text: str) -> str:
 
 def _methods() -> Iterator[str]:
     for router, name in ROUTERS.items():
-        rows = [row for row in METHODS.values() if row.router == router]
+        rows = [row for (at, _), row in METHODS.items() if at == router]
         yield f"\n### {name}\n\n`{router}`\n\n"
         bound = [row for row in rows if row.layout is not None]
         yield "| method | where the terms are | what enforces them | refused | measured at |\n"

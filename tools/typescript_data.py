@@ -151,7 +151,7 @@ def _routers() -> str:
         "\nexport const ROUTERS: Record<string, Router> = {\n"
     )
     for address, name in ROUTERS.items():
-        rows = [row for row in METHODS.values() if row.router == address]
+        rows = [row for (at, _), row in METHODS.items() if at == address]
         text += f"  {json.dumps(address.lower())}: [\n    {json.dumps(name)},\n    {{\n"
         for row in rows:
             if row.layout is not None:

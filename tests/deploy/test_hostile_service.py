@@ -113,8 +113,8 @@ def test_nothing_else_is_signed(town: SandboxInfo, words: list[str], attack: str
 
 
 def test_the_examples_know_the_methods_that_are_bound() -> None:
-    bound = [row for row in METHODS.values() if row.bound and row.layout]
-    wanted = {(row.router.lower(), f"0x{row.selector}") for row in bound}
+    bound = [key for key, row in METHODS.items() if row.bound and row.layout]
+    wanted = {(router.lower(), f"0x{selector}") for router, selector in bound}
     for name in ("python_flow.py", "quietswap.ts"):
         text = (ROOT / "examples" / name).read_text("utf-8")
         found, router = set(), ""

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from quietswap.chain.address import Address
-
 ALL_FLAGS = 2**256 - 1
 BUY_FEE = 0x40
 """KyberSwap's flag for a fee on the bought token."""
@@ -72,7 +70,6 @@ class RouterMethod:
     `bound` False: the terms are readable, but no proof exists that the router enforces them.
     """
 
-    router: Address
     selector: str
     name: str
     refuses: str

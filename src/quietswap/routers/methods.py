@@ -14,7 +14,7 @@ from quietswap.vendors import VENDORS
 
 
 METHODS: dict[tuple[Address, str], RouterMethod] = {
-    (row.router, row.selector): row for vendor in VENDORS.values() for row in vendor.methods
+    (vendor.router, row.selector): row for vendor in VENDORS.values() for row in vendor.methods
 }
 """The table, by router and selector (8 hex digits)."""
 ROUTERS = {vendor.router: vendor.router_name for vendor in VENDORS.values()}

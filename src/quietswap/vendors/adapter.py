@@ -1,14 +1,17 @@
 """What an adapter is, and HTTP access to a vendor, shared by all that have it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import ClassVar, Protocol, TypeVar
 
-from quietswap.http_client import HttpClient, HttpReply
-from quietswap.quoting.quote import NoRoute, Route, RouteRequest
+from quietswap.amounts import less_slippage
+from quietswap.chain.address import Address
+from quietswap.http_client import HttpClient, HttpError, HttpReply, HttpTimeout
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.vendors.answers import fetch, no_route_for_status, parse
+from quietswap.vendors import answers as read
 from quietswap.vendors.vendor import Vendor
 
 T = TypeVar("T")
@@ -63,12 +66,10 @@ class HttpAdapter(ABC):
 
     @property
     def name(self) -> str:
-        """Return the vendor's name, such as `kyberswap`."""
         return self.vendor.name
 
     @abstractmethod
-    async def route(self, request: RouteRequest) -> Route:
-        """Return one complete route. Raises NoRoute."""
+    async def route(self, request: RouteRequest) -> Route: ...
 
     @abstractmethod
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
@@ -80,32 +81,35 @@ class HttpAdapter(ABC):
 
     def _refused(self, reply: HttpReply) -> NoRoute:
         """Return what a response with another status than 200 means."""
-        return no_route_for_status(reply)
+        return read.no_route_for_status(reply)
 
-    async def _answered(self, path: str, params: Mapping[str, str], shape: type[T]) -> T:
-        """Return the body of a response with status 200. Raises NoRoute."""
-        reply = await self._get(path, params)
+    async def _answered(
+        self,
+        path: str,
+        shape: type[T],
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> T:
+        """Return the body of a response with status 200, to a POST if it has a body.
+
+        Raises NoRoute.
+        """
+        url, headers, timeout_s = self._base + path, self._headers, self._timeout_s
+        try:
+            if body is None:
+                asking = self._http.get(url, params=params, headers=headers, timeout_s=timeout_s)
+            else:
+                asking = self._http.post(
+                    url, body, headers=headers, timeout_s=timeout_s, repeatable=True
+                )
+            reply = self._without_key(await asking)
+        except HttpTimeout as error:
+            raise NoRoute(NoRouteReason.TIMED_OUT, str(error)) from None
+        except HttpError as error:
+            raise NoRoute(NoRouteReason.UNAVAILABLE, str(error)) from None
         if reply.status != 200:
             raise self._refused(reply)
-        return parse(reply, shape)
-
-    async def _get(self, path: str, params: Mapping[str, str]) -> HttpReply:
-        """Return the response of any status. Raises NoRoute if there is none."""
-        asking = self._http.get(
-            self._base + path, params=params, headers=self._headers, timeout_s=self._timeout_s
-        )
-        return self._without_key(await fetch(asking))
-
-    async def _post(self, path: str, body: bytes) -> HttpReply:
-        """Return the response of any status. Raises NoRoute if there is none."""
-        asking = self._http.post(
-            self._base + path,
-            body,
-            headers=self._headers,
-            timeout_s=self._timeout_s,
-            repeatable=True,
-        )
-        return self._without_key(await fetch(asking))
+        return read.parse(reply, shape)
 
     def _without_key(self, reply: HttpReply) -> HttpReply:
         """Return the response without the operator's key: clients see a vendor's sentences."""
@@ -113,3 +117,38 @@ class HttpAdapter(ABC):
         if len(key) < _SHORTEST_KEY or key not in reply.body:
             return reply
         return replace(reply, body=reply.body.replace(key, b"***"))
+
+    def _route(
+        self,
+        request: RouteRequest,
+        *,
+        target: Address,
+        value: int,
+        data: bytes,
+        buy_amount: int,
+        gas: int | None,
+        spender: Address | None = None,
+        min_buy_amount: int | None = None,
+        dex: object = None,
+        tokens: Sequence[object] = (),
+        impact_percent: Decimal | None = None,
+    ) -> Route:
+        """Return a route; `tokens` are those on its path as the vendor wrote them.
+
+        By default the router is approved, and the minimum is the amount less slippage. Without
+        `impact_percent` the price impact is computed from independent prices.
+        """
+        minimum = min_buy_amount or less_slippage(buy_amount, request.slippage_bps)
+        return Route(
+            source=self.vendor.name,
+            dex=read.text(dex, self.vendor.name),
+            target=target,
+            spender=spender or target,
+            value=value,
+            data=data,
+            path=read.path(tokens, request.sell.address, request.buy.address),
+            buy_amount=buy_amount,
+            min_buy_amount=minimum,
+            gas=gas,
+            impact_percent=impact_percent,
+        )

@@ -1,8 +1,8 @@
 """Untrusted answers of vendors: numbers, addresses, calldata, and the reasons for no route."""
 
-from collections.abc import Awaitable
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import msgspec
 
@@ -10,7 +10,7 @@ from quietswap.amounts import UINT256_MAX
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
 from quietswap.foreign_text import quoted
-from quietswap.http_client import HttpError, HttpReply, HttpTimeout, InvalidBody, UnexpectedShape
+from quietswap.http_client import HttpReply, InvalidBody, UnexpectedShape
 from quietswap.quoting.quote import NoRoute, NoRouteReason, RouteRequest
 from quietswap.quoting.scoring import SourcePriceRequest
 
@@ -21,6 +21,18 @@ class Token(msgspec.Struct):
     """A token of an answer."""
 
     address: Any = None
+
+
+class Failure(msgspec.Struct):
+    """A refusal, with the names that vendors use."""
+
+    error: Any = None
+    errorType: Any = None
+    description: Any = None
+    detail: Any = None
+    details: Any = None
+    name: Any = None
+    message: Any = None
 
 
 class Transaction(msgspec.Struct):
@@ -52,16 +64,6 @@ def bad_reply(reason: str) -> NoRoute:
     return NoRoute(NoRouteReason.BAD_REPLY, reason[:120])
 
 
-async def fetch(exchange: Awaitable[HttpReply]) -> HttpReply:
-    """Return the response. A transport failure raises NoRoute."""
-    try:
-        return await exchange
-    except HttpTimeout as error:
-        raise NoRoute(NoRouteReason.TIMED_OUT, str(error)) from None
-    except HttpError as error:
-        raise NoRoute(NoRouteReason.UNAVAILABLE, str(error)) from None
-
-
 def parse(reply: HttpReply, shape: type[T]) -> T:
     """Return the body as `shape`. HTML and invalid JSON mean that the source is unavailable."""
     try:
@@ -82,10 +84,6 @@ def no_route_for_status(reply: HttpReply) -> NoRoute:
         plain = f"a web page with status {reply.status}"
     elif reply.status in (401, 403, 451):
         miss, plain = NoRouteReason.REFUSED, f"refused with status {reply.status}"
-    return _with_words(miss, reply, plain)
-
-
-def _with_words(miss: NoRouteReason, reply: HttpReply, plain: str) -> NoRoute:
     found = refusal(miss, reply.words(), otherwise=plain)
     if found.reason != plain:
         found.reason += f" (status {reply.status})"
@@ -98,14 +96,15 @@ def retry_after_s(reply: HttpReply, header: str) -> float | None:
     return min(float(value), _LONGEST_PAUSE_S) if value.isdecimal() else None
 
 
+def _is_digits(value: object, most: int) -> TypeGuard[str]:
+    if not isinstance(value, str) or len(value) > most:
+        return False
+    return value.isascii() and value.isdigit()
+
+
 def amount(value: object, name: str) -> int:
     """Return a positive amount of at most 2**256 - 1 from a JSON integer or digit string."""
-    if (
-        isinstance(value, str)
-        and value.isascii()
-        and value.isdigit()
-        and len(value) <= _MOST_DIGITS
-    ):
+    if _is_digits(value, _MOST_DIGITS):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= UINT256_MAX:
         raise bad_reply(f"{name} is not a positive integer amount")
@@ -126,7 +125,7 @@ def wei(value: object, name: str) -> int:
 
 def gas(value: object) -> int | None:
     """Return gas units; None if the value is absent, 0 or not a number."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 12:
+    if _is_digits(value, 11):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -162,7 +161,7 @@ def same_swap(request: RouteRequest | SourcePriceRequest, **fields: object) -> N
         raise bad_reply("it sells another amount than asked")
 
 
-def path(tokens: list[object], sell: Address, buy: Address) -> tuple[Address, ...]:
+def path(tokens: Sequence[object], sell: Address, buy: Address) -> tuple[Address, ...]:
     """Return the token addresses of the path from the sell to the buy token, without repetitions.
 
     Invalid addresses are omitted, and the path is cut at 16 tokens: it is only displayed.

@@ -54,6 +54,7 @@ class Vendor:
         return any(row.bound and row.layout for row in self.methods)
 
 
-def refused(router: Address, reason: str, **methods: str) -> tuple[RouterMethod, ...]:
-    """Return rows that are never offered: names by selector, which follows an underscore."""
-    return tuple(RouterMethod(router, key[1:], name, reason) for key, name in methods.items())
+def refused(reason: str, methods: str) -> tuple[RouterMethod, ...]:
+    """Return rows that are never offered: selectors and names, such as `56a75868 fillOrder, …`."""
+    rows = (method.split() for method in methods.split(", "))
+    return tuple(RouterMethod(selector, name, reason) for selector, name in rows)

@@ -12,7 +12,6 @@ which no copy of the source tests."""
 
 _METHODS = (
     RouterMethod(
-        ROUTER,
         "e21fd0e9",
         "swap",
         "flags for a partial fill (0x01), extra ETH (0x02), claiming (0x04), burning (0x08, 0x10),"
@@ -36,14 +35,12 @@ _METHODS = (
         "https://etherscan.io/address/0x6131B5fae19EA4f9D964eAc0408E4408b66337b5#code",
     ),
     *refused(
-        ROUTER,
         "it calls any target of a list that its owner keeps, with any data",
-        _59e50fed="swapGeneric",
+        "59e50fed swapGeneric",
     ),
     *refused(
-        ROUTER,
         "each draw is measured at the wallet: a payout to it meanwhile lets the router draw more",
-        _8af033fb="swapSimpleMode",
+        "8af033fb swapSimpleMode",
     ),
 )
 

@@ -4,11 +4,10 @@ https://docs.kyberswap.com/kyberswap-solutions/kyberswap-aggregator/aggregator-a
 """
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from quietswap.amounts import less_slippage
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
@@ -24,17 +23,12 @@ _MEANING = {
 }
 """4222 and 4227: the price moved between the two calls, or the route cannot be executed now."""
 _PAUSE_HEADER = "x-ratelimit-reset-after"
+_T = TypeVar("_T")
 
 
 class _RoutesData(msgspec.Struct):
     routeSummary: msgspec.Raw  # returned unchanged to the vendor, including unknown keys
     routerAddress: Any = None
-
-
-class _Routes(msgspec.Struct):
-    code: int = -1
-    message: Any = None
-    data: _RoutesData | None = None
 
 
 class _Hop(msgspec.Struct):
@@ -61,15 +55,10 @@ class _BuildData(msgspec.Struct):
     transactionValue: Any = None
 
 
-class _Build(msgspec.Struct):
+class _Answer(msgspec.Struct, Generic[_T]):
     code: int = -1
     message: Any = None
-    data: _BuildData | None = None
-
-
-class _Failure(msgspec.Struct):
-    code: int = -1
-    message: Any = None
+    data: _T | None = None
 
 
 class Adapter(HttpAdapter):
@@ -86,23 +75,48 @@ class Adapter(HttpAdapter):
         """Request a route, then its calldata. `timeout_s` limits each of the two calls."""
         found = await self._found(_query(request) | {"origin": request.wallet})
         body = _build_body(request, found.routeSummary, self._client)
-        reply = await self._post("/ethereum/api/v1/route/build", body)
-        return _route(request, found, _answered(reply, _Build).data)
+        path = "/ethereum/api/v1/route/build"
+        built = _data(await self._answered(path, _Answer[_BuildData], body=body))
+        summary = _summary(found)
+        if built is None:
+            raise read.bad_reply("there is no built route")
+        _same_swap(request, summary, built.amountIn)
+        router, named = read.address(built.routerAddress, "routerAddress"), found.routerAddress
+        if named is not None and router != read.address(named, "router"):
+            raise read.bad_reply("the router of the route is not the router of the transaction")
+        hops = max(summary.route or [[]], key=_share)
+        return self._route(
+            request,
+            buy_amount=read.amount(built.amountOut, "amountOut"),
+            dex=hops[0].exchange if hops else None,
+            target=router,
+            value=read.wei(built.transactionValue, "transactionValue"),
+            data=read.hexdata(built.data),
+            tokens=[hop.tokenOut for hop in hops],
+            gas=read.gas(built.gas),
+        )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a route without its calldata: half the requests of a quote."""
         summary = _summary(await self._found(_query(request)))
         _same_swap(request, summary, summary.amountIn)
-        return SourcePrice(
-            VENDOR.name, read.amount(summary.amountOut, "amountOut"), read.gas(summary.gas)
-        )
+        promised = read.amount(summary.amountOut, "amountOut")
+        return SourcePrice(VENDOR.name, promised, read.gas(summary.gas))
 
     async def _found(self, query: dict[str, str]) -> _RoutesData:
-        reply = await self._get("/ethereum/api/v1/routes", query)
-        data: _RoutesData | None = _answered(reply, _Routes).data
+        path = "/ethereum/api/v1/routes"
+        data = _data(await self._answered(path, _Answer[_RoutesData], query))
         if data is None:
             raise read.bad_reply("there is no route summary")
         return data
+
+    def _refused(self, reply: HttpReply) -> NoRoute:
+        if reply.status in (400, 404, 422):
+            return _classified(read.parse(reply, _Answer[Any]))
+        miss = read.no_route_for_status(reply)
+        if miss.miss is NoRouteReason.RATE_LIMITED and miss.retry_after is None:
+            miss.retry_after = read.retry_after_s(reply, _PAUSE_HEADER)
+        return miss
 
 
 def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
@@ -129,31 +143,6 @@ def _build_body(request: RouteRequest, summary: msgspec.Raw, client: str) -> byt
     )
 
 
-def _route(request: RouteRequest, found: _RoutesData, built: _BuildData | None) -> Route:
-    summary = _summary(found)
-    if built is None:
-        raise read.bad_reply("there is no built route")
-    _same_swap(request, summary, built.amountIn)
-    router = read.address(built.routerAddress, "routerAddress")
-    if found.routerAddress is not None and router != read.address(found.routerAddress, "router"):
-        raise read.bad_reply("the router of the route is not the router of the transaction")
-    promised = read.amount(built.amountOut, "amountOut")
-    hops = max(summary.route or [[]], key=_share)
-    return Route(
-        source=VENDOR.name,
-        dex=read.text(hops[0].exchange if hops else None, VENDOR.name),
-        target=router,
-        spender=router,
-        value=read.wei(built.transactionValue, "transactionValue"),
-        data=read.hexdata(built.data),
-        path=read.path([hop.tokenOut for hop in hops], request.sell.address, request.buy.address),
-        buy_amount=promised,
-        min_buy_amount=less_slippage(promised, request.slippage_bps),
-        gas=read.gas(built.gas),
-        impact_percent=None,  # not in the response; computed from independent prices
-    )
-
-
 def _summary(found: _RoutesData) -> _Summary:
     try:
         return msgspec.json.decode(found.routeSummary, type=_Summary)
@@ -170,23 +159,11 @@ def _share(hops: list[_Hop]) -> Decimal:
     return (read.decimal(hops[0].swapAmount) if hops else None) or Decimal(0)
 
 
-def _answered(reply: HttpReply, shape: type[Any]) -> Any:
-    if reply.status == 200:
-        found = read.parse(reply, shape)
-        if found.code == 0:
-            return found
-        raise _classified(found)
-    raise _refusal(reply)
+def _data(answer: _Answer[_T]) -> _T | None:
+    if answer.code != 0:
+        raise _classified(answer)
+    return answer.data
 
 
-def _refusal(reply: HttpReply) -> NoRoute:
-    if reply.status in (400, 404, 422):
-        return _classified(read.parse(reply, _Failure))
-    miss = read.no_route_for_status(reply)
-    if miss.miss is NoRouteReason.RATE_LIMITED and miss.retry_after is None:
-        miss.retry_after = read.retry_after_s(reply, _PAUSE_HEADER)
-    return miss
-
-
-def _classified(failure: _Failure | _Routes | _Build) -> NoRoute:
+def _classified(failure: _Answer[Any]) -> NoRoute:
     return read.refusal(_MEANING.get(failure.code), failure.message, code=failure.code)

@@ -6,14 +6,9 @@ from quietswap.vendors.vendor import RequestBudget, Vendor, VendorTerms, refused
 
 ROUTER = Address("0x111111125421cA6dc452d289314280a0f8842A65")
 _SOURCE = "https://github.com/1inch/1inch-v6-aggregation-router"
-_MIDDLE = "the first and last pool cannot be derived without reading the chain"
-_SENDS_ETH = "it sells ETH"
-_RFQ = "its threshold may be absent or a rate; the order may be filled in part and calls its maker"
-
 
 _METHODS = (
     RouterMethod(
-        ROUTER,
         "07ed2379",
         "swap",
         "any flag: partial fill (1), extra ETH (2), Permit2 (4) or unknown ones",
@@ -24,7 +19,6 @@ _METHODS = (
         confidence=Confidence.ADAPTED,
     ),
     RouterMethod(
-        ROUTER,
         "83800a8e",
         "unoswap",
         "a pool that is not, by CREATE2, the pair of the two tokens of Uniswap V2, Sushi V2 or"
@@ -36,36 +30,22 @@ _METHODS = (
         confidence=Confidence.ADAPTED,
     ),
     *refused(
-        ROUTER,
-        _MIDDLE,
-        _8770ba91="unoswap2",
-        _19367472="unoswap3",
-        _ea76dddf="unoswapTo2",
-        _f7a70056="unoswapTo3",
+        "the first and last pool cannot be derived without reading the chain",
+        "8770ba91 unoswap2, 19367472 unoswap3, ea76dddf unoswapTo2, f7a70056 unoswapTo3",
     ),
-    *refused(ROUTER, "`unoswap` does the same for the sender", _e2c95c82="unoswapTo"),
+    *refused("`unoswap` does the same for the sender", "e2c95c82 unoswapTo"),
+    *refused("it sells ETH", "a76dfc3b ethUnoswap, 89af926a ethUnoswap2, 188ac35d ethUnoswap3"),
     *refused(
-        ROUTER,
-        _SENDS_ETH,
-        _a76dfc3b="ethUnoswap",
-        _89af926a="ethUnoswap2",
-        _188ac35d="ethUnoswap3",
-    ),
-    *refused(
-        ROUTER,
         "the named exchange receives the whole amount, and its payment is not checked",
-        _d2d374e5="clipperSwap",
-        _c4d652af="clipperSwapTo",
+        "d2d374e5 clipperSwap, c4d652af clipperSwapTo",
     ),
     *refused(
-        ROUTER,
-        _RFQ,
-        _9fda64bd="fillOrder",
-        _f497df75="fillOrderArgs",
-        _cc713a04="fillContractOrder",
-        _56a75868="fillContractOrderArgs",
+        "its threshold may be absent or a rate; the order may be filled in part and calls its"
+        " maker",
+        "9fda64bd fillOrder, f497df75 fillOrderArgs, cc713a04 fillContractOrder,"
+        " 56a75868 fillContractOrderArgs",
     ),
-    *refused(ROUTER, "it runs any other method after a permit", _5816d723="permitAndCall"),
+    *refused("it runs any other method after a permit", "5816d723 permitAndCall"),
 )
 
 VENDOR = Vendor(

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from quietswap.amounts import format_units, less_slippage
+from quietswap.amounts import format_units
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
@@ -24,11 +24,6 @@ class _Answer(msgspec.Struct):
     tx: read.Transaction | None = None
 
 
-class _Failure(msgspec.Struct):
-    error: Any = None
-    description: Any = None
-
-
 class Adapter(HttpAdapter):
     """Implements quietswap.vendors.adapter.VendorAdapter."""
 
@@ -40,20 +35,40 @@ class Adapter(HttpAdapter):
 
     async def route(self, request: RouteRequest) -> Route:
         """Request price and calldata in one call."""
-        return _route(request, await self._answered("/swap/v6.1/1/swap", _query(request), _Answer))
+        own = {
+            "from": request.wallet,
+            "origin": request.wallet,
+            "slippage": format_units(request.slippage_bps, 2),  # percent
+            "disableEstimate": "true",  # without it, a wallet without an allowance gets an error
+            "allowPartialFill": "false",
+            "compatibility": "true",  # excludes `unoswap`, which is safe for some pools only
+            "includeTokensInfo": "true",
+        }
+        answer = await self._answered("/swap/v6.1/1/swap", _Answer, _query(request) | own)
+        if answer.tx is None:
+            raise read.bad_reply("there is no transaction")
+        _same_tokens(request, answer)
+        return self._route(
+            request,
+            buy_amount=read.amount(answer.dstAmount, "dstAmount"),
+            target=read.address(answer.tx.to, "tx.to"),
+            value=read.wei(answer.tx.value, "tx.value"),
+            data=read.hexdata(answer.tx.data),
+            gas=read.gas(answer.tx.gas),  # 0, meaning unknown, with disableEstimate
+        )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a price and its gas."""
-        answer = await self._answered("/swap/v6.1/1/quote", _price_query(request), _Answer)
+        query = _query(request) | {"includeTokensInfo": "true", "includeGas": "true"}
+        answer = await self._answered("/swap/v6.1/1/quote", _Answer, query)
         _same_tokens(request, answer)
-        return SourcePrice(
-            VENDOR.name, read.amount(answer.dstAmount, "dstAmount"), read.gas(answer.gas)
-        )
+        promised = read.amount(answer.dstAmount, "dstAmount")
+        return SourcePrice(VENDOR.name, promised, read.gas(answer.gas))
 
     def _refused(self, reply: HttpReply) -> NoRoute:
         if reply.status not in (400, 404):
             return read.no_route_for_status(reply)
-        failure = read.parse(reply, _Failure)
+        failure = read.parse(reply, read.Failure)
         words, sentence = read.words(failure.error, failure.description), failure.description
         if "insufficient liquidity" in words:
             return read.refusal(NoRouteReason.NO_ROUTE, sentence or failure.error)
@@ -62,54 +77,12 @@ class Adapter(HttpAdapter):
         return read.refusal(None, sentence, otherwise=f"refused with status {reply.status}")
 
 
-def _price_query(request: SourcePriceRequest) -> dict[str, str]:
-    return {
-        "src": request.sell.address,
-        "dst": request.buy.address,
-        "amount": str(request.sell_amount),
-        "includeTokensInfo": "true",
-        "includeGas": "true",
-    }
-
-
-def _query(request: RouteRequest) -> dict[str, str]:
-    return {
-        "src": request.sell.address,
-        "dst": request.buy.address,
-        "amount": str(request.sell_amount),
-        "from": request.wallet,
-        "origin": request.wallet,
-        "slippage": format_units(request.slippage_bps, 2),  # percent
-        "disableEstimate": "true",  # without it, a wallet without an allowance gets an error
-        "allowPartialFill": "false",
-        "compatibility": "true",  # excludes `unoswap`, which is safe for some pools only
-        "includeTokensInfo": "true",
-    }
-
-
-def _route(request: RouteRequest, answer: _Answer) -> Route:
-    if answer.tx is None:
-        raise read.bad_reply("there is no transaction")
-    _same_tokens(request, answer)
-    promised = read.amount(answer.dstAmount, "dstAmount")
-    target = read.address(answer.tx.to, "tx.to")
-    return Route(
-        source=VENDOR.name,
-        dex=VENDOR.name,
-        target=target,
-        spender=target,
-        value=read.wei(answer.tx.value, "tx.value"),
-        data=read.hexdata(answer.tx.data),
-        path=(request.sell.address, request.buy.address),
-        buy_amount=promised,
-        min_buy_amount=less_slippage(promised, request.slippage_bps),
-        gas=read.gas(answer.tx.gas),  # 0, meaning unknown, with disableEstimate
-        impact_percent=None,  # not in the response; computed from independent prices
-    )
+def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
+    amount = str(request.sell_amount)
+    return {"src": request.sell.address, "dst": request.buy.address, "amount": amount}
 
 
 def _same_tokens(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> None:
-    if answer.srcToken is not None:
-        read.same_token(answer.srcToken.address, request.sell.address, "srcToken")
-    if answer.dstToken is not None:
-        read.same_token(answer.dstToken.address, request.buy.address, "dstToken")
+    sold, bought = answer.srcToken or read.Token(), answer.dstToken or read.Token()
+    read.same_token(sold.address, request.sell.address, "srcToken")
+    read.same_token(bought.address, request.buy.address, "dstToken")

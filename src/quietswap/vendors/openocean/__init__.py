@@ -8,7 +8,6 @@ ROUTER = Address("0x6352a56caadC4F1E25CD6c75970Fa768A3304e64")
 
 _METHODS = (
     RouterMethod(
-        ROUTER,
         "90411a32",
         "swap",
         "the router is an upgradeable proxy whose implementation is not the public source; it is"
@@ -32,12 +31,9 @@ _METHODS = (
         bound=False,
     ),
     *refused(
-        ROUTER,
         "any address can be the pair, and the amount it reports is compared with the minimum",
-        _8980041a="callUniswap",
-        _6b58f2f0="callUniswapTo",
-        _e449022e="uniswapV3Swap",
-        _bc80f1a8="uniswapV3SwapTo",
+        "8980041a callUniswap, 6b58f2f0 callUniswapTo, e449022e uniswapV3Swap,"
+        " bc80f1a8 uniswapV3SwapTo",
     ),
 )
 

@@ -72,20 +72,35 @@ class Adapter(HttpAdapter):
         wallet = {"account": request.wallet, "sender": request.wallet}
         slippage = format_units(request.slippage_bps, 2)  # percent
         query = _query(request) | {"slippage": slippage} | wallet
-        return _route(request, await self._data("/v4/1/swap", query))
+        data = await self._data("/v4/1/swap", query)
+        _same_swap(request, data)
+        target = read.address(data.to, "to")
+        minimum = read.amount(data.minOutAmount, "minOutAmount")
+        impact = _impact(data.price_impact)
+        hops = data.path.routes[0].subRoutes if data.path and data.path.routes else []
+        return self._route(
+            request,
+            dex=data.dexes[0].dexCode if data.dexes else None,
+            target=target,
+            value=read.wei(data.value, "value"),
+            data=read.hexdata(data.data),
+            tokens=[hop.to for hop in hops],
+            buy_amount=_realistic(read.amount(data.outAmount, "outAmount"), minimum, impact),
+            min_buy_amount=minimum,
+            gas=read.gas(data.estimatedGas),
+            impact_percent=impact,
+        )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a price without calldata."""
         data = await self._data("/v4/1/quote", _query(request) | {"slippage": "1"})
         _same_swap(request, data)
         impact = _impact(data.price_impact)
-        promised = read.amount(data.outAmount, "outAmount")
-        return SourcePrice(
-            VENDOR.name, _realistic(promised, 1, impact), read.gas(data.estimatedGas), impact
-        )
+        promised = _realistic(read.amount(data.outAmount, "outAmount"), 1, impact)
+        return SourcePrice(VENDOR.name, promised, read.gas(data.estimatedGas), impact)
 
     async def _data(self, path: str, query: dict[str, str]) -> _Data:
-        answer = await self._answered(path, query, _Answer)
+        answer = await self._answered(path, _Answer, query)
         if answer.code != 200 or answer.data is None or answer.data.outAmount in (None, "0", 0):
             raise _classified(answer)
         return answer.data
@@ -112,27 +127,6 @@ def _same_swap(request: RouteRequest | SourcePriceRequest, data: _Data) -> None:
         inToken=data.inToken and data.inToken.address,
         outToken=data.outToken and data.outToken.address,
         inAmount=data.inAmount,
-    )
-
-
-def _route(request: RouteRequest, data: _Data) -> Route:
-    _same_swap(request, data)
-    target = read.address(data.to, "to")
-    minimum = read.amount(data.minOutAmount, "minOutAmount")
-    impact = _impact(data.price_impact)
-    hops = data.path.routes[0].subRoutes if data.path and data.path.routes else []
-    return Route(
-        source=VENDOR.name,
-        dex=read.text(data.dexes[0].dexCode if data.dexes else None, VENDOR.name),
-        target=target,
-        spender=target,
-        value=read.wei(data.value, "value"),
-        data=read.hexdata(data.data),
-        path=read.path([hop.to for hop in hops], request.sell.address, request.buy.address),
-        buy_amount=_realistic(read.amount(data.outAmount, "outAmount"), minimum, impact),
-        min_buy_amount=minimum,
-        gas=read.gas(data.estimatedGas),
-        impact_percent=impact,
     )
 
 

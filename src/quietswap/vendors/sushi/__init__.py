@@ -8,7 +8,6 @@ ROUTER = Address("0xAC4c6e212A361c968F1725b4d055b47E63F80b75")
 
 _METHODS = (
     RouterMethod(
-        ROUTER,
         "5f3bd1c8",
         "snwap",
         "amount 0, which means the router's own balance; the zero address as recipient",
@@ -18,7 +17,7 @@ _METHODS = (
         Measure.RECIPIENT,
         "https://etherscan.io/address/0xAC4c6e212A361c968F1725b4d055b47E63F80b75#code",
     ),
-    *refused(ROUTER, "it pulls any list of tokens", _d33721a5="snwapMultiple"),
+    *refused("it pulls any list of tokens", "d33721a5 snwapMultiple"),
 )
 
 VENDOR = Vendor(

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from quietswap.amounts import format_units, less_slippage
+from quietswap.amounts import format_units
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
@@ -26,10 +26,6 @@ class _Answer(msgspec.Struct):
     tx: read.Transaction | None = None
 
 
-class _Failure(msgspec.Struct):
-    detail: Any = None
-
-
 class Adapter(HttpAdapter):
     """Implements quietswap.vendors.adapter.VendorAdapter."""
 
@@ -40,7 +36,20 @@ class Adapter(HttpAdapter):
         """Request price and calldata in one call."""
         slippage = format_units(request.slippage_bps, 4)  # a fraction without exponent
         own = {"maxSlippage": slippage, "sender": request.wallet, "recipient": request.wallet}
-        return _route(request, await self._asked("/swap/v7/1", request, own))
+        answer = await self._asked("/swap/v7/1", request, own)
+        impact = _checked(request, answer)
+        if answer.tx is None:
+            raise read.bad_reply("there is neither a route nor a reason")
+        return self._route(
+            request,
+            buy_amount=read.amount(answer.assumedAmountOut, "assumedAmountOut"),
+            target=read.address(answer.tx.to, "tx.to"),
+            value=read.wei(answer.tx.value, "tx.value"),  # absent for a token as input
+            data=read.hexdata(answer.tx.data),
+            tokens=[token.address for token in answer.tokens],
+            gas=read.gas(answer.tx.gas) or read.gas(answer.gasSpent),
+            impact_percent=impact,
+        )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a price without calldata."""
@@ -52,27 +61,24 @@ class Adapter(HttpAdapter):
     async def _asked(
         self, path: str, request: RouteRequest | SourcePriceRequest, own: dict[str, str]
     ) -> _Answer:
-        key = {"apiKey": self._api_key} if self._api_key else {}
-        return await self._answered(path, _query(request, self._client) | own | key, _Answer)
+        own |= {"apiKey": self._api_key} if self._api_key else {}
+        query = {
+            "tokenIn": request.sell.address,
+            "tokenOut": request.buy.address,
+            "amount": str(request.sell_amount),
+            "referrer": self._client,
+        }
+        return await self._answered(path, _Answer, query | own)
 
     def _refused(self, reply: HttpReply) -> NoRoute:
         if reply.status == 529:
             return NoRoute(NoRouteReason.RATE_LIMITED, "the vendor is overloaded")
         if reply.status not in (400, 404, 422):
             return read.no_route_for_status(reply)
-        detail = read.parse(reply, _Failure).detail
+        detail = read.parse(reply, read.Failure).detail
         if "token" in read.words(detail):
             return read.refusal(NoRouteReason.TOKEN_UNKNOWN, detail)
         return read.refusal(None, detail, otherwise=f"refused with status {reply.status}")
-
-
-def _query(request: RouteRequest | SourcePriceRequest, client: str) -> dict[str, str]:
-    return {
-        "tokenIn": request.sell.address,
-        "tokenOut": request.buy.address,
-        "amount": str(request.sell_amount),
-        "referrer": client,
-    }
 
 
 def _checked(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> Decimal | None:
@@ -87,29 +93,6 @@ def _checked(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> Dec
     read.same_token(_token_at(answer, answer.tokenTo), request.buy.address, "tokenTo")
     impact = read.decimal(answer.priceImpact)
     return None if impact is None else impact * 100
-
-
-def _route(request: RouteRequest, answer: _Answer) -> Route:
-    impact = _checked(request, answer)
-    if answer.tx is None:
-        raise read.bad_reply("there is neither a route nor a reason")
-    promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
-    target = read.address(answer.tx.to, "tx.to")
-    return Route(
-        source=VENDOR.name,
-        dex=VENDOR.name,
-        target=target,
-        spender=target,
-        value=read.wei(answer.tx.value, "tx.value"),  # absent for a token as input
-        data=read.hexdata(answer.tx.data),
-        path=read.path(
-            [token.address for token in answer.tokens], request.sell.address, request.buy.address
-        ),
-        buy_amount=promised,
-        min_buy_amount=less_slippage(promised, request.slippage_bps),
-        gas=read.gas(answer.tx.gas) or read.gas(answer.gasSpent),
-        impact_percent=impact,
-    )
 
 
 def _token_at(answer: _Answer, index: Any) -> Any:

@@ -9,7 +9,6 @@ ROUTER = Address("0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45")
 
 _METHODS = (
     RouterMethod(
-        ROUTER,
         "5ae401dc",
         "multicall",
         "any call within but exactInputSingle, exactInput, swapExactTokensForTokens and, after"
@@ -27,20 +26,13 @@ _METHODS = (
         nested=swap_router02.NESTED,
     ),
     *refused(
-        ROUTER,
         "it has no deadline: `multicall` with one does the same",
-        _ac9650d8="multicall",
-        _1f0464d1="multicall",
-        _04e45aaf="exactInputSingle",
-        _b858183f="exactInput",
-        _472b43f3="swapExactTokensForTokens",
+        "ac9650d8 multicall, 1f0464d1 multicall, 04e45aaf exactInputSingle, b858183f exactInput,"
+        " 472b43f3 swapExactTokensForTokens",
     ),
     *refused(
-        ROUTER,
         "a buy order: it sells up to a maximum",
-        _5023b4df="exactOutputSingle",
-        _09b81346="exactOutput",
-        _42712a67="swapTokensForExactTokens",
+        "5023b4df exactOutputSingle, 09b81346 exactOutput, 42712a67 swapTokensForExactTokens",
     ),
 )
 

@@ -14,8 +14,6 @@ _CHECK = (
     " but the partner's fee (at most 200 bps), surplus above quotedAmount and 1 unit is paid out"
 )
 _CURVE_WRAP = "; the wrap flag (bits 161 and 162 of curveData)"
-_BUY_ORDER = "a buy order: its surplus is taken from the sell token"
-_FACET = "its code is a facet, which the owner can replace at any time"
 
 
 def _row(
@@ -32,7 +30,6 @@ def _row(
         recipient=first + 6, partner=first + 7, permit=first + 8, dust=1,
     )  # fmt: skip
     return RouterMethod(
-        ROUTER,
         selector,
         name,
         "quotedAmount below toAmount; unknown bits of partnerAndFee; a permit" + also_refused,
@@ -43,8 +40,6 @@ def _row(
 
 
 _UNISWAP: dict[str, Any] = {"within": (0,), "partner": 1, "permit": 2, "pools": 7}
-
-
 _METHODS = (
     _row("e3ead59e", "swapExactAmountIn", 1),
     _row(
@@ -70,25 +65,18 @@ _METHODS = (
     _row("1a01c532", "swapExactAmountInOnCurveV1", 2, _CURVE_WRAP, wrap=0),
     _row("e37ed256", "swapExactAmountInOnCurveV2", 4, _CURVE_WRAP, wrap=0),
     *refused(
-        ROUTER,
         "its tokens and its beneficiary are in a nested call and a packed word",
-        _d85ca173="swapExactAmountInOnBalancerV2",
-        _da35bb0d="swapOnAugustusRFQTryBatchFill",
+        "d85ca173 swapExactAmountInOnBalancerV2, da35bb0d swapOnAugustusRFQTryBatchFill",
     ),
     *refused(
-        ROUTER,
-        _BUY_ORDER,
-        _7f457675="swapExactAmountOut",
-        _a76f4eb6="swapExactAmountOutOnUniswapV2",
-        _5e94e28d="swapExactAmountOutOnUniswapV3",
-        _d6ed22e6="swapExactAmountOutOnBalancerV2",
+        "a buy order: its surplus is taken from the sell token",
+        "7f457675 swapExactAmountOut, a76f4eb6 swapExactAmountOutOnUniswapV2,"
+        " 5e94e28d swapExactAmountOutOnUniswapV3, d6ed22e6 swapExactAmountOutOnBalancerV2",
     ),
     *refused(
-        ROUTER,
-        _FACET,
-        _0d893d62="swapExactAmountInPro",
-        _44224add="swapExactAmountOutPro",
-        _987e7d8e="swapExactAmountInOutOnMakerPSM",
+        "its code is a facet, which the owner can replace at any time",
+        "0d893d62 swapExactAmountInPro, 44224add swapExactAmountOutPro,"
+        " 987e7d8e swapExactAmountInOutOnMakerPSM",
     ),
 )
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from quietswap.amounts import less_slippage
 from quietswap.http_client import HttpReply
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
@@ -58,21 +57,8 @@ class _Prices(msgspec.Struct):
     priceRoute: _PriceRoute
 
 
-class _TxParams(msgspec.Struct):
-    to: Any = None
-    value: Any = None
-    data: Any = None
-
-
-class _Answer(msgspec.Struct):
-    priceRoute: _PriceRoute
-    txParams: _TxParams
-
-
-class _Failure(msgspec.Struct):
-    error: Any = None
-    errorType: Any = None
-    details: Any = None
+class _Answer(_Prices):
+    txParams: read.Transaction
 
 
 class Adapter(HttpAdapter):
@@ -86,20 +72,37 @@ class Adapter(HttpAdapter):
     async def route(self, request: RouteRequest) -> Route:
         """Request price and calldata in one call."""
         own = {"userAddress": request.wallet, "slippage": str(request.slippage_bps)}  # bps
-        query = _query(request, self._client) | own
-        return _route(request, await self._answered("/swap", query, _Answer))
+        answer = await self._answered("/swap", _Answer, _query(request, self._client) | own)
+        priced, tx = answer.priceRoute, answer.txParams
+        _same_swap(request, priced)
+        target = read.address(tx.to, "txParams.to")
+        named = priced.contractAddress
+        if named is not None and target != read.address(named, "contractAddress"):
+            raise read.bad_reply("priceRoute.contractAddress differs from txParams.to")
+        leg = max(priced.bestRoute, key=lambda leg: read.decimal(leg.percent) or 0, default=_Leg())
+        return self._route(
+            request,
+            dex=next((e.exchange for swap in leg.swaps for e in swap.swapExchanges), None),
+            buy_amount=_net(priced),
+            target=target,
+            spender=read.address(priced.tokenTransferProxy, "tokenTransferProxy"),
+            value=read.wei(tx.value, "txParams.value"),
+            data=read.hexdata(tx.data),
+            tokens=[swap.destToken for swap in leg.swaps],
+            gas=read.gas(priced.gasCost),
+        )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a price without calldata."""
         query = _query(request, self._client) | {"excludeRFQ": "true"}  # as /swap does by itself
-        priced = (await self._answered("/prices", query, _Prices)).priceRoute
+        priced = (await self._answered("/prices", _Prices, query)).priceRoute
         _same_swap(request, priced)
         return SourcePrice(VENDOR.name, _net(priced), read.gas(priced.gasCost))
 
     def _refused(self, reply: HttpReply) -> NoRoute:
         if reply.status not in (400, 404, 408, 422):
             return read.no_route_for_status(reply)
-        failure = read.parse(reply, _Failure)
+        failure = read.parse(reply, read.Failure)
         sentence = failure.error, failure.errorType, failure.details
         words = read.words(*sentence)
         if any(text in words for text in _NO_ROUTE):
@@ -137,34 +140,6 @@ def _query(request: RouteRequest | SourcePriceRequest, client: str) -> dict[str,
 def _same_swap(request: RouteRequest | SourcePriceRequest, priced: _PriceRoute) -> None:
     read.same_swap(
         request, srcToken=priced.srcToken, destToken=priced.destToken, srcAmount=priced.srcAmount
-    )
-
-
-def _route(request: RouteRequest, answer: _Answer) -> Route:
-    priced, tx = answer.priceRoute, answer.txParams
-    _same_swap(request, priced)
-    target = read.address(tx.to, "txParams.to")
-    if priced.contractAddress is not None and target != read.address(
-        priced.contractAddress, "contractAddress"
-    ):
-        raise read.bad_reply("priceRoute.contractAddress differs from txParams.to")
-    promised = _net(priced)
-    leg = max(priced.bestRoute, key=lambda leg: read.decimal(leg.percent) or 0, default=_Leg())
-    exchange = next((e.exchange for swap in leg.swaps for e in swap.swapExchanges), None)
-    return Route(
-        source=VENDOR.name,
-        dex=read.text(exchange, VENDOR.name),
-        target=target,
-        spender=read.address(priced.tokenTransferProxy, "tokenTransferProxy"),
-        value=read.wei(tx.value, "txParams.value"),
-        data=read.hexdata(tx.data),
-        path=read.path(
-            [swap.destToken for swap in leg.swaps], request.sell.address, request.buy.address
-        ),
-        buy_amount=promised,
-        min_buy_amount=less_slippage(promised, request.slippage_bps),
-        gas=read.gas(priced.gasCost),
-        impact_percent=None,  # not in the response; computed from independent prices
     )
 
 

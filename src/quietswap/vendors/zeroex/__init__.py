@@ -9,7 +9,6 @@ ROUTER = Address("0x0000000000001fF3684f28c67538d4D072C22734")
 
 _METHODS = (
     RouterMethod(
-        ROUTER,
         "2213bc0b",
         "exec around Settler.execute",
         "an operator other than the target; a target that 0x's Deployer does not name as current"
@@ -24,11 +23,8 @@ _METHODS = (
         nested="1fff991f",
     ),
     *refused(
-        ROUTER,
         "Settler is called through AllowanceHolder only, without a signature of the wallet",
-        _1fff991f="execute",
-        _06b8524c="executeWithPermit",
-        _fd3ad6d4="executeMetaTxn",
+        "1fff991f execute, 06b8524c executeWithPermit, fd3ad6d4 executeMetaTxn",
     ),
 )
 

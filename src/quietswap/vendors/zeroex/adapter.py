@@ -15,21 +15,13 @@ from quietswap.vendors.adapter import HttpAdapter
 from quietswap.vendors.zeroex import VENDOR
 
 _QUOTE, _PRICE = "/swap/allowance-holder/quote", "/swap/allowance-holder/price"
-_TOKEN_UNKNOWN = frozenset(
-    {
-        "TOKEN_NOT_SUPPORTED",
-        "BUY_TOKEN_NOT_AUTHORIZED_FOR_TRADE",
-        "SELL_TOKEN_NOT_AUTHORIZED_FOR_TRADE",
-    }
+_TOKEN_UNKNOWN = (
+    *("TOKEN_NOT_SUPPORTED", "BUY_TOKEN_NOT_AUTHORIZED_FOR_TRADE"),
+    "SELL_TOKEN_NOT_AUTHORIZED_FOR_TRADE",
 )
-_REFUSED = frozenset(
-    {
-        "USER_NOT_AUTHORIZED",
-        "TAKER_NOT_AUTHORIZED_FOR_TRADE",
-        "RECIPIENT_NOT_AUTHORIZED_FOR_TRADE",
-        "RECIPIENT_NOT_SUPPORTED",
-        "XSTOCKS_NOT_AUTHORIZED",
-    }
+_REFUSED = (
+    *("USER_NOT_AUTHORIZED", "TAKER_NOT_AUTHORIZED_FOR_TRADE", "XSTOCKS_NOT_AUTHORIZED"),
+    *("RECIPIENT_NOT_AUTHORIZED_FOR_TRADE", "RECIPIENT_NOT_SUPPORTED"),
 )
 
 
@@ -55,11 +47,6 @@ class _Answer(msgspec.Struct):
     transaction: read.Transaction | None = None
 
 
-class _Failure(msgspec.Struct):
-    name: Any = None
-    message: Any = None
-
-
 class Adapter(HttpAdapter):
     """Implements quietswap.vendors.adapter.VendorAdapter."""
 
@@ -71,20 +58,36 @@ class Adapter(HttpAdapter):
     async def route(self, request: RouteRequest) -> Route:
         """Request a firm quote in one call."""
         own = {"taker": request.wallet, "slippageBps": str(request.slippage_bps)}  # bps
-        return _route(request, await self._answered(_QUOTE, _query(request) | own, _Answer))
+        answer = await self._answered(_QUOTE, _Answer, _query(request) | own)
+        if answer.liquidityAvailable is not False and answer.transaction is None:
+            raise read.bad_reply("there is neither a transaction nor a reason")
+        _same_swap(request, answer)
+        assert answer.transaction
+        hops = answer.route or _Path()
+        return self._route(
+            request,
+            dex=hops.fills[0].source if hops.fills else None,
+            target=read.address(answer.transaction.to, "transaction.to"),
+            spender=read.address(answer.allowanceTarget, "allowanceTarget"),
+            value=read.wei(answer.transaction.value, "transaction.value"),
+            data=read.hexdata(answer.transaction.data),
+            tokens=[token.address for token in hops.tokens],
+            buy_amount=read.amount(answer.buyAmount, "buyAmount"),
+            min_buy_amount=read.amount(answer.minBuyAmount, "minBuyAmount"),
+            gas=read.gas(answer.transaction.gas),
+        )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request an indicative price, which does not bind the vendor's makers."""
-        answer = await self._answered(_PRICE, _query(request), _Answer)
+        answer = await self._answered(_PRICE, _Answer, _query(request))
         _same_swap(request, answer)
-        return SourcePrice(
-            VENDOR.name, read.amount(answer.buyAmount, "buyAmount"), read.gas(answer.gas)
-        )
+        promised = read.amount(answer.buyAmount, "buyAmount")
+        return SourcePrice(VENDOR.name, promised, read.gas(answer.gas))
 
     def _refused(self, reply: HttpReply) -> NoRoute:
         if reply.status not in (400, 403, 404, 422):
             return read.no_route_for_status(reply)
-        failure = read.parse(reply, _Failure)
+        failure = read.parse(reply, read.Failure)
         name = failure.name if isinstance(failure.name, str) else ""
         if name in _TOKEN_UNKNOWN:
             return read.refusal(NoRouteReason.TOKEN_UNKNOWN, name, failure.message)
@@ -114,26 +117,3 @@ def _same_swap(request: RouteRequest | SourcePriceRequest, answer: _Answer) -> N
         request,
         sellToken=answer.sellToken, buyToken=answer.buyToken, sellAmount=answer.sellAmount,
     )  # fmt: skip
-
-
-def _route(request: RouteRequest, answer: _Answer) -> Route:
-    if answer.liquidityAvailable is not False and answer.transaction is None:
-        raise read.bad_reply("there is neither a transaction nor a reason")
-    _same_swap(request, answer)
-    assert answer.transaction
-    hops = answer.route or _Path()
-    return Route(
-        source=VENDOR.name,
-        dex=read.text(hops.fills[0].source if hops.fills else None, VENDOR.name),
-        target=read.address(answer.transaction.to, "transaction.to"),
-        spender=read.address(answer.allowanceTarget, "allowanceTarget"),
-        value=read.wei(answer.transaction.value, "transaction.value"),
-        data=read.hexdata(answer.transaction.data),
-        path=read.path(
-            [token.address for token in hops.tokens], request.sell.address, request.buy.address
-        ),
-        buy_amount=read.amount(answer.buyAmount, "buyAmount"),
-        min_buy_amount=read.amount(answer.minBuyAmount, "minBuyAmount"),
-        gas=read.gas(answer.transaction.gas),
-        impact_percent=None,  # not in the response; computed from independent prices
-    )
