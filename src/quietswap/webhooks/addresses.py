@@ -4,8 +4,10 @@ import ipaddress
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
 from urllib.parse import urlsplit
+
+from quietswap.webhooks.webhook import WebhookUrlRefused
 
 # The URL of a webhook.
 #
@@ -25,7 +27,7 @@ _ESCAPED = '<>"{}|\\^`'
 """ASCII characters that RFC 3986 does not allow in a URL."""
 
 
-class InvalidWebhookUrl(ValueError):
+class InvalidWebhookUrl(WebhookUrlRefused):
     """The URL cannot be a webhook; the message is the reason."""
 
 
@@ -114,7 +116,7 @@ def is_allowed_host(host: str, allowed: Sequence[str]) -> bool:
 
 IpAddress = IPv4Address | IPv6Address
 
-_NOT_PUBLIC_4: dict[str, str] = {
+_NOT_PUBLIC = {
     "100.100.100.200/32": "a cloud provider's metadata",
     "168.63.129.16/32": "a cloud provider's metadata",
     "0.0.0.0/8": "this network",
@@ -132,8 +134,6 @@ _NOT_PUBLIC_4: dict[str, str] = {
     "203.0.113.0/24": "documentation",
     "224.0.0.0/4": "multicast",
     "240.0.0.0/4": "reserved",
-}
-_NOT_PUBLIC_6: dict[str, str] = {
     "::/128": "unspecified",
     "::1/128": "loopback",
     "::ffff:0:0/96": "IPv4-mapped",
@@ -152,8 +152,7 @@ _NOT_PUBLIC_6: dict[str, str] = {
     "fec0::/10": "site-local",
     "ff00::/8": "multicast",
 }
-_KINDS_4 = [(IPv4Network(network), kind) for network, kind in _NOT_PUBLIC_4.items()]
-_KINDS_6 = [(IPv6Network(network), kind) for network, kind in _NOT_PUBLIC_6.items()]
+_KINDS = [(ip_network(network), kind) for network, kind in _NOT_PUBLIC.items()]
 _GLOBAL_6 = IPv6Network("2000::/3")
 _OWN = frozenset({"private", "loopback", "carrier-grade NAT", "unique local"})
 """Kinds that `webhooks.allow_private` allows: addresses of hosts in a network of one's own.
@@ -168,16 +167,9 @@ def refusal(address: IpAddress, *, allow_private: bool = False) -> str | None:
 
     `allow_private` also allows the kinds that hosts of a private network have.
     """
-    kind = _kind(address)
-    return None if allow_private and kind in _OWN else kind
-
-
-def _kind(address: IpAddress) -> str | None:
-    if isinstance(address, IPv4Address):
-        return next((kind for network, kind in _KINDS_4 if address in network), None)
-    if address.scope_id is not None:
+    if isinstance(address, IPv6Address) and address.scope_id is not None:
         return "link-local"
-    for network, kind in _KINDS_6:
-        if address in network:
-            return kind
-    return None if address in _GLOBAL_6 else "reserved"
+    kind = next((kind for network, kind in _KINDS if address in network), None)
+    if kind is None and address.version == 6 and address not in _GLOBAL_6:
+        return "reserved"
+    return None if allow_private and kind in _OWN else kind

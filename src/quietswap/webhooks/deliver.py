@@ -34,18 +34,10 @@ from quietswap.webhooks.webhook import (
     is_success,
 )
 
-# One signed request to a webhook, and its result.
-
-
 _SECRET_PAUSE_S = 60.0
 """Until the operator has put the key back and started the service again."""
 _BUSY_PAUSE_S = 5.0
 _serial = count()
-
-
-def new_delivery_id(now_ms: int) -> str:
-    """Return an id that sorts by time, and in one process within a millisecond, too."""
-    return f"dlv_{now_ms:012x}{next(_serial) & 0xFFFF:04x}{secrets.token_hex(4)}"
 
 
 class NotTried(Exception):
@@ -70,9 +62,12 @@ class Message:
 
 
 def untried(webhook: Webhook, message: Message, at_ms: int, reason: str | None = None) -> Delivery:
-    """Return the record of a message that was not sent."""
+    """Return the record of a message that was not sent.
+
+    Its id sorts by time, and in one process within a millisecond, too.
+    """
     return Delivery(
-        delivery_id=new_delivery_id(at_ms),
+        delivery_id=f"dlv_{at_ms:012x}{next(_serial) & 0xFFFF:04x}{secrets.token_hex(4)}",
         webhook_id=webhook.webhook_id,
         event_id=message.event_id,
         event_type=message.event_type,
@@ -110,11 +105,9 @@ class WebhookCaller:
         self, webhook: Webhook, message: Message, at_ms: int
     ) -> tuple[int | None, str | None]:
         try:
-            secret = self.box.open(webhook.webhook_id, webhook.secret)
+            secret, client_id = self.box.open(webhook.webhook_id, webhook.secret), webhook.client_id
             headers = signed_headers(secret, message.event_id, at_ms, message.body)
-            status = await self.sender.post(
-                webhook.url, headers, message.body, client_id=webhook.client_id
-            )
+            status = await self.sender.post(webhook.url, headers, message.body, client_id=client_id)
         except SecretUnreadable as error:
             observe.webhook_secret_unreadable(webhook.webhook_id, str(error))
             reason = f"the secret cannot be decrypted: {error}"
@@ -209,39 +202,23 @@ class DeliverEvents:
         """Move the cursor behind events that the webhook does not want."""
         if webhook.cursor == sequence:
             return webhook
-        if not await self.webhooks.advance(webhook, sequence):
-            return None
-        return replace(webhook, cursor=sequence)
+        is_ours = await self.webhooks.advance(webhook, sequence)
+        return replace(webhook, cursor=sequence) if is_ours else None
 
     async def _without_pruned(
         self, webhook: Webhook, batch: Sequence[StoredEvent]
     ) -> Webhook | None:
         """Report events that were pruned before their delivery, and move the cursor behind them."""
-        if batch:
-            last = batch[0].sequence - 1
-        else:
-            last = (await self.events.span(webhook.client_id)).oldest - 1
+        span = None if batch else await self.events.span(webhook.client_id)
+        last = (span.oldest if span else batch[0].sequence) - 1
         if last <= webhook.cursor:
             return webhook
         first, now = webhook.cursor + 1, self.clock.now_ms()
         observe.webhook_events_pruned(webhook.webhook_id, first, last)
         after = replace(webhook, cursor=last, failures=0, next_try_ms=0)
-        delivery = Delivery(
-            delivery_id=new_delivery_id(now),
-            webhook_id=webhook.webhook_id,
-            event_id="",
-            event_type=PRUNED,
-            sequence=last,
-            attempt=0,
-            at_ms=now,
-            ms=0,
-            status=None,
-            error=f"events {first} to {last} were deleted by retention before their delivery",
-        )
+        reason = f"events {first} to {last} were deleted by retention before their delivery"
+        delivery = replace(untried(webhook, Message("", PRUNED, last, b""), now, reason), attempt=0)
         return after if await self.webhooks.record(webhook, after, delivery) else None
-
-
-# The loop that delivers events, in the process that leads.
 
 
 POLL_S = 1.0

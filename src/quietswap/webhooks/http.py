@@ -11,19 +11,12 @@ from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_int
 from quietswap.contract import base
 from quietswap.contract import webhooks as contract
-from quietswap.contract.webhooks import (
-    WebhookCreateBody,
-    WebhookDeliveriesQuery,
-    WebhookPath,
-)
 from quietswap.errors.clients import WebhookNotFound
 from quietswap.errors.requests import InvalidParameter
 from quietswap.events.event import StoredEvent
 from quietswap.events.http import order_event_message
 from quietswap.orders.order import OrderChange
 from quietswap.webhooks.webhook import TEST, Delivery, Webhook, WebhookRequest
-
-# Webhooks and deliveries: stored values to contract Structs.
 
 
 def webhook_response(webhook: Webhook) -> contract.WebhookResponse:
@@ -83,26 +76,16 @@ def encoded_event(event: StoredEvent) -> bytes:
     return msgspec.json.encode(order_event_message(event))
 
 
-# Bodies and paths about webhooks to domain values.
-
-
 _ID = re.compile(base.ID_PATTERN)
 _TYPES = tuple(change.value for change in OrderChange)
 
 
-def parse_webhook_id(text: str) -> str:
+def _id(request: ApiRequest) -> str:
     """Return an id that could exist. Raises WebhookNotFound for any other text."""
+    text = request.path_params["webhookId"]
     if not _ID.fullmatch(text):
         raise WebhookNotFound
     return text
-
-
-def parse_new_webhook(body: dict[str, Any]) -> WebhookRequest:
-    """Return the webhook to create; its URL is for the use case to check.
-
-    Raises InvalidParameter for an unknown event and for an invalid description.
-    """
-    return WebhookRequest(body["url"], _events(body.get("events")), _description(body))
 
 
 def _events(found: list[Any] | None) -> tuple[str, ...]:
@@ -133,18 +116,16 @@ def _description(body: dict[str, Any]) -> str | None:
     return text or None
 
 
-# The handlers of webhooks.
-
-
 @operation(
     "POST /api/v1/mev/webhooks",
     "MISSING_PARAMETER INVALID_PARAMETER WEBHOOK_LIMIT_REACHED WEBHOOKS_NOT_CONFIGURED "
     "SERVICE_UNAVAILABLE",
-    body=WebhookCreateBody,
+    body=contract.WebhookCreateBody,
 )
 async def webhook_create(request: ApiRequest) -> contract.WebhookCreatedEnvelope:
     """Send events to a URL of yours."""
-    wanted = parse_new_webhook(request.body)
+    body = request.body  # the use case checks the URL
+    wanted = WebhookRequest(body["url"], _events(body.get("events")), _description(body))
     webhook, secret = await request.use.webhooks.create(request.key, wanted)
     data = created_webhook_response(webhook, secret)
     return contract.WebhookCreatedEnvelope(ok=True, data=data)
@@ -154,16 +135,14 @@ async def webhook_create(request: ApiRequest) -> contract.WebhookCreatedEnvelope
 async def webhook_list(request: ApiRequest) -> contract.WebhookListEnvelope:
     """Your webhooks."""
     found = await request.use.webhooks.list(request.key)
-    data = contract.WebhookListResponse(
-        webhooks=tuple(webhook_response(webhook) for webhook in found)
-    )
+    data = contract.WebhookListResponse(webhooks=tuple(map(webhook_response, found)))
     return contract.WebhookListEnvelope(ok=True, data=data)
 
 
 @operation(
     "GET /api/v1/mev/webhooks/{webhookId}",
     "WEBHOOK_NOT_FOUND SERVICE_UNAVAILABLE",
-    path_params=WebhookPath,
+    path_params=contract.WebhookPath,
 )
 async def webhook_status(request: ApiRequest) -> contract.WebhookEnvelope:
     """One webhook."""
@@ -174,7 +153,7 @@ async def webhook_status(request: ApiRequest) -> contract.WebhookEnvelope:
 @operation(
     "DELETE /api/v1/mev/webhooks/{webhookId}",
     "WEBHOOK_NOT_FOUND SERVICE_UNAVAILABLE",
-    path_params=WebhookPath,
+    path_params=contract.WebhookPath,
 )
 async def webhook_delete(request: ApiRequest) -> contract.WebhookDeletedEnvelope:
     """Delete a webhook and the record of its deliveries."""
@@ -187,7 +166,7 @@ async def webhook_delete(request: ApiRequest) -> contract.WebhookDeletedEnvelope
 @operation(
     "POST /api/v1/mev/webhooks/{webhookId}/test",
     "WEBHOOK_NOT_FOUND SERVICE_UNAVAILABLE",
-    path_params=WebhookPath,
+    path_params=contract.WebhookPath,
 )
 async def webhook_test(request: ApiRequest) -> contract.WebhookTestEnvelope:
     """Send a test event now; a success enables a disabled webhook."""
@@ -198,8 +177,8 @@ async def webhook_test(request: ApiRequest) -> contract.WebhookTestEnvelope:
 @operation(
     "GET /api/v1/mev/webhooks/{webhookId}/deliveries",
     "INVALID_PARAMETER WEBHOOK_NOT_FOUND SERVICE_UNAVAILABLE",
-    path_params=WebhookPath,
-    query=WebhookDeliveriesQuery,
+    path_params=contract.WebhookPath,
+    query=contract.WebhookDeliveriesQuery,
 )
 async def webhook_deliveries(request: ApiRequest) -> contract.WebhookDeliveriesEnvelope:
     """Tries to deliver events, newest first."""
@@ -207,11 +186,5 @@ async def webhook_deliveries(request: ApiRequest) -> contract.WebhookDeliveriesE
     limit = parse_int(query, contract.WebhookDeliveriesQuery, "limit")
     offset = parse_int(query, contract.WebhookDeliveriesQuery, "offset")
     found = await request.use.webhooks.deliveries(request.key, _id(request), limit, offset)
-    data = contract.DeliveriesResponse(
-        deliveries=tuple(delivery_response(delivery) for delivery in found)
-    )
+    data = contract.DeliveriesResponse(deliveries=tuple(map(delivery_response, found)))
     return contract.WebhookDeliveriesEnvelope(ok=True, data=data)
-
-
-def _id(request: ApiRequest) -> str:
-    return parse_webhook_id(request.path_params["webhookId"])

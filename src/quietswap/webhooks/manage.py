@@ -15,8 +15,6 @@ from quietswap.webhooks.deliver import Message, NotTried, WebhookCaller, untried
 from quietswap.webhooks.secrets import SecretBox, SecretUnreadable, new_secret
 from quietswap.webhooks.webhook import TEST, Delivery, Webhook, WebhookRequest, WebhookUrlRefused
 
-_SHOWN = 100
-
 
 @dataclass(frozen=True, slots=True)
 class ManageWebhooks:
@@ -43,7 +41,7 @@ class ManageWebhooks:
         try:
             await self.caller.sender.check(wanted.url, client_id=key.client_id)
         except WebhookUrlRefused as error:
-            shown = wanted.url[:_SHOWN].encode("ascii", "backslashreplace").decode()
+            shown = wanted.url[:100].encode("ascii", "backslashreplace").decode()
             raise InvalidParameter(parameter="url", provided=shown, reason=str(error)) from error
         webhook_id, secret = f"whk_{secrets.token_hex(12)}", new_secret()
         newest = await self.events.newest([key.client_id])
@@ -103,11 +101,10 @@ class ManageWebhooks:
         return await self.webhooks.deliveries(webhook_id, limit, offset)
 
 
-# Encrypt the secrets of all webhooks with the present key.
-
-
 async def rotate_secrets(webhooks: WebhookStore, box: SecretBox) -> int:
-    """Encrypt again what an old key encrypted; return the number. Raises StoreUnavailable.
+    """Encrypt with the present key what an old one encrypted; return the number of secrets.
+
+    Raises StoreUnavailable.
 
     Logs an error for each secret that no key decrypts.
     """

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Protocol
 
 from quietswap.webhooks.addresses import IpAddress
+from quietswap.webhooks.webhook import DeliveryFailed, SenderBusy
 
 MAX_LOOKUPS = 16
 """Lookups at the same time. A lookup cannot be cancelled: it keeps its thread until it ends."""
@@ -17,26 +17,15 @@ PER_CLIENT = 4
 """Lookups of one client at the same time: name servers that hang hold no place of others."""
 
 
-class ResolutionFailed(Exception):
+class ResolutionFailed(DeliveryFailed):
     """The name has no address, or no name server answered; the message is the reason."""
 
 
-class TooManyLookups(Exception):
+class TooManyLookups(SenderBusy):
     """No lookup can begin now. This says nothing about the name."""
 
     def __init__(self) -> None:
         super().__init__("too many host names are being resolved; try again in a few seconds")
-
-
-class Resolver(Protocol):
-    """Resolves host names."""
-
-    async def resolve(self, host: str, client_id: str) -> Sequence[IpAddress]:
-        """Return all addresses of a name, or the address itself.
-
-        `client_id` is the client that the lookup counts for. Raises ResolutionFailed and
-        TooManyLookups.
-        """
 
 
 _Result = Sequence[IpAddress] | ResolutionFailed
@@ -49,7 +38,7 @@ class _Lookup:
 
 
 class SystemResolver:
-    """Implements Resolver by the system's `getaddrinfo`, for one event loop.
+    """Resolves host names by the system's `getaddrinfo`, for one event loop.
 
     Each lookup has a daemon thread. A thread pool would wait for hanging lookups when the process
     ends. A lookup of a name that is being resolved already waits for that result.
@@ -61,7 +50,11 @@ class SystemResolver:
         self._running: dict[str, _Lookup] = {}
 
     async def resolve(self, host: str, client_id: str) -> Sequence[IpAddress]:
-        """Return the addresses in the system's order of preference, each once."""
+        """Return all addresses of a name, or the address itself, in the system's order, each once.
+
+        `client_id` is the client that the lookup counts for. Raises ResolutionFailed and
+        TooManyLookups.
+        """
         try:
             return (ip_address(host),)
         except ValueError:

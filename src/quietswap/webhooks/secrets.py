@@ -61,12 +61,8 @@ class SecretBox:
 
     def open(self, webhook_id: str, sealed: bytes) -> str:
         """Return the secret of a webhook. Raises SecretUnreadable."""
-        end = len(_VERSION) + _ID_BYTES
-        head, nonce, text = (
-            sealed[:end],
-            sealed[end : end + _NONCE_BYTES],
-            sealed[end + _NONCE_BYTES :],
-        )
+        head, rest = sealed[: 1 + _ID_BYTES], sealed[1 + _ID_BYTES :]
+        nonce, text = rest[:_NONCE_BYTES], rest[_NONCE_BYTES:]
         cipher = self._ciphers.get(head[1:]) if head[:1] == _VERSION else None
         if cipher is None:
             raise SecretUnreadable("its key is not in webhooks.encryption_key")

@@ -13,16 +13,10 @@ from pathlib import Path
 
 import h11
 
-from quietswap.webhooks.addresses import (
-    InvalidWebhookUrl,
-    IpAddress,
-    WebhookUrl,
-    is_allowed_host,
-    parse_webhook_url,
-    refusal,
-)
-from quietswap.webhooks.resolver import ResolutionFailed, Resolver, TooManyLookups
-from quietswap.webhooks.webhook import DeliveryFailed, SenderBusy, WebhookUrlRefused
+from quietswap.webhooks import addresses
+from quietswap.webhooks.addresses import IpAddress, WebhookUrl
+from quietswap.webhooks.resolver import ResolutionFailed, SystemResolver, TooManyLookups
+from quietswap.webhooks.webhook import DeliveryFailed, WebhookUrlRefused
 
 MAX_HEAD = 16_384
 """Bytes of the status line and the headers of an answer."""
@@ -31,10 +25,6 @@ MAX_BODY = 16_384
 _MOST_READ = MAX_HEAD + 2 * MAX_BODY
 """Bytes of an answer with all that surrounds its chunks."""
 _MOST_INTERIM = 8
-
-
-class BadAnswer(Exception):
-    """The answer is not HTTP/1.1, or it ended early; the message is the reason."""
 
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -53,7 +43,7 @@ async def connect(url: WebhookUrl, address: IpAddress, context: ssl.SSLContext |
 async def post(streams: Streams, url: WebhookUrl, headers: Mapping[str, str], body: bytes) -> int:
     """Send one POST, return the status of the answer and close the connection.
 
-    Raises BadAnswer and OSError. The caller limits the time.
+    Raises DeliveryFailed and OSError. The caller limits the time.
     """
     reader, writer = streams
     try:
@@ -92,7 +82,7 @@ async def _status(peer: h11.Connection, reader: asyncio.StreamReader) -> int:
         try:
             event = peer.next_event()
         except h11.RemoteProtocolError as error:
-            raise BadAnswer(_fault(error, status, ended=ended)) from None
+            raise DeliveryFailed(_fault(error, status, ended=ended)) from None
         if event is h11.NEED_DATA:
             read = await reader.read(MAX_HEAD)
             peer.receive_data(read)
@@ -100,7 +90,7 @@ async def _status(peer: h11.Connection, reader: asyncio.StreamReader) -> int:
         elif isinstance(event, h11.InformationalResponse):
             interim += 1
             if interim > _MOST_INTERIM:
-                raise BadAnswer("the receiver sent only interim answers")
+                raise DeliveryFailed("the receiver sent only interim answers")
         elif isinstance(event, h11.Response):
             status = event.status_code
         elif isinstance(event, h11.Data):
@@ -166,7 +156,9 @@ class WebhookSender:
     `client_id` is the client that the work counts for.
     """
 
-    def __init__(self, resolver: Resolver, context: ssl.SSLContext, policy: SenderPolicy) -> None:
+    def __init__(
+        self, resolver: SystemResolver, context: ssl.SSLContext, policy: SenderPolicy
+    ) -> None:
         self._resolver = resolver
         self._context = context
         self._policy = policy
@@ -192,49 +184,42 @@ class WebhookSender:
         parts = self._parsed(url)
         try:
             async with asyncio.timeout(self._policy.timeout_s):
-                addresses = await self._checked_addresses(parts, client_id)
-                return await post(await self._connected(parts, addresses), parts, headers, body)
+                found = await self._checked_addresses(parts, client_id)
+                return await post(await self._connected(parts, found), parts, headers, body)
         except TimeoutError:
             raise DeliveryFailed(f"no complete answer in {self._policy.timeout_s:g} s") from None
-        except TooManyLookups as error:
-            raise SenderBusy(str(error)) from None
-        except (ResolutionFailed, BadAnswer) as error:
-            raise DeliveryFailed(str(error)) from None
         except OSError as error:
             raise DeliveryFailed(_explained(error)) from None
 
     def _parsed(self, url: str) -> WebhookUrl:
-        try:
-            parts = parse_webhook_url(url, allow_http=self._policy.allow_private)
-        except InvalidWebhookUrl as error:
-            raise WebhookUrlRefused(str(error)) from None
-        if not is_allowed_host(parts.host, self._policy.allowed_hosts):
+        parts = addresses.parse_webhook_url(url, allow_http=self._policy.allow_private)
+        if not addresses.is_allowed_host(parts.host, self._policy.allowed_hosts):
             raise WebhookUrlRefused("its host is not in this service's list of allowed hosts")
         return parts
 
     async def _checked_addresses(self, url: WebhookUrl, client_id: str) -> Sequence[IpAddress]:
-        addresses = await self._resolver.resolve(url.host, client_id)
-        if not addresses:
+        found = await self._resolver.resolve(url.host, client_id)
+        if not found:
             raise ResolutionFailed("its host has no address")
-        for address in addresses:
-            kind = refusal(address, allow_private=self._policy.allow_private)
+        for address in found:
+            kind = addresses.refusal(address, allow_private=self._policy.allow_private)
             if kind is not None:
                 raise WebhookUrlRefused(f"its host has an address that is not public ({kind})")
             if url.scheme == "http" and not address.is_loopback:
                 raise WebhookUrlRefused("it must begin with https:// (http only to loopback)")
-        return addresses
+        return found
 
-    async def _connected(self, url: WebhookUrl, addresses: Sequence[IpAddress]) -> Streams:
+    async def _connected(self, url: WebhookUrl, found: Sequence[IpAddress]) -> Streams:
         """Connect to the first address that accepts a connection."""
         context = self._context if url.scheme == "https" else None
-        for address in addresses[:-1]:
+        for address in found[:-1]:
             try:
                 async with asyncio.timeout(_CONNECT_S):
                     return await connect(url, address, context)
             except (OSError, TimeoutError) as error:
                 if isinstance(error, ssl.SSLError):
                     raise
-        return await connect(url, addresses[-1], context)
+        return await connect(url, found[-1], context)
 
 
 def _explained(error: OSError) -> str:

@@ -26,9 +26,6 @@ PRUNED = "events.pruned"
 """The event type in the line that reports events which were deleted before their delivery."""
 
 
-# When a failed delivery is repeated, and when a webhook is disabled.
-
-
 RETRY_AFTER_S = (
     5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600,
 )  # fmt: skip
@@ -45,12 +42,9 @@ def is_success(status: int) -> bool:
     return 200 <= status <= 299
 
 
-# What a client asks for when it creates a webhook.
-
-
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """`events` holds event types without repetition; empty means all."""
+    """What a client asks for: `events` holds event types without repetition; empty means all."""
 
     url: str
     events: tuple[str, ...]
