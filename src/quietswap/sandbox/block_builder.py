@@ -53,7 +53,6 @@ class BlockTemplate:
         return row.placed
 
     def private_raws(self) -> dict[str, bytes]:
-        """Return the signed bytes of all private transactions, by hash."""
         attack = (self.bundle.front, self.bundle.back) if self.bundle else ()
         private = (*(held.transaction for held in self.offers), *attack)
         return {tx.hash: tx.raw for tx in private}
@@ -79,8 +78,6 @@ class BlockTemplate:
 
 
 class _Row:
-    """The block under construction."""
-
     def __init__(self, playable: Mapping[_Slot, Transaction]) -> None:
         self._playable = playable
         self._taken: set[_Slot] = set()
@@ -165,7 +162,6 @@ class BlockBuilder:
             return False
 
     async def mine(self, blocks: int) -> int:
-        """Build so many blocks at once and return the number of the last."""
         number = 0
         for _ in range(blocks):
             async with self.chain_lock.build():
@@ -200,7 +196,6 @@ class BlockBuilder:
         return list((await transactions.raws(self.chain.rpc, hashes)).values())
 
     async def _block(self) -> int:
-        """Build one block; the caller holds the lock."""
         rpc = self.chain.rpc
         public = await transactions.pending(rpc, self.public)
         head = await rpc.number("eth_blockNumber")

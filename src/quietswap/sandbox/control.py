@@ -50,7 +50,6 @@ class ControlApi:
     feeds: FeedUpdater
 
     async def handle(self, request: HttpRequest) -> Answer:
-        """Answer one request. Status 400 has the reason in `error`."""
         path = "/" + request.path.strip("/")
         try:
             if path.startswith("/faults/"):

@@ -32,7 +32,6 @@ class Takes(Enum):
     ETHER = "ETH", (0, 100)
 
     def accepts(self, argument: str) -> bool:
-        """Whether `argument` has the type and is within the bounds."""
         bounds: tuple[int, int] | None = self.value[1]
         if bounds is None:
             return bool(argument) is (self is Takes.TEXT)
@@ -206,7 +205,6 @@ def parse(part: str, text: str) -> Fault:
 
 
 def parse_option(option: str) -> tuple[str, Fault]:
-    """Return part and fault of the option `PART=FAULT`. Raises UnknownFault."""
     part, equals, text = option.partition("=")
     if not equals:
         raise UnknownFault(f"{option}: write PART=FAULT, such as kyberswap=lie:2.0")
@@ -231,11 +229,9 @@ class ActiveFaults:
         self._listeners: list[Callable[[str, Fault | None], None]] = []
 
     def of(self, part: str) -> Fault | None:
-        """Return the active fault of `part`."""
         return self._active_faults.get(part)
 
     def shows(self, part: str, kind: str) -> bool:
-        """Whether the fault named `kind` is active for `part`."""
         return self.kind(part) == kind
 
     def kind(self, part: str) -> str:
@@ -262,7 +258,6 @@ class ActiveFaults:
             self._notify(member, None)
 
     def listen(self, listener: Callable[[str, Fault | None], None]) -> None:
-        """Call `listener` with part and fault at every later change."""
         self._listeners.append(listener)
 
     def _notify(self, part: str, fault: Fault | None) -> None:

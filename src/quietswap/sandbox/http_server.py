@@ -41,7 +41,6 @@ class HttpRequest:
     body: bytes = b""
 
     def json(self) -> Any:
-        """Return the body as JSON. Raises ValueError when it is not."""
         try:
             return json.loads(self.body)
         except RecursionError as error:
@@ -72,7 +71,6 @@ class HttpResponse:
 def json_reply(
     value: Any, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
-    """Return `value` as JSON."""
     body = json.dumps(value, separators=(",", ":")).encode()
     return HttpResponse(status, body, headers=tuple((headers or {}).items()))
 
@@ -121,7 +119,6 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        """The base URL without a trailing slash."""
         return f"http://127.0.0.1:{self.port}"
 
     async def start(self) -> str:
@@ -255,7 +252,6 @@ async def _huge_body(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def close_silently(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Close the connection without an answer."""
     writer.transport.abort()
 
 
@@ -361,7 +357,6 @@ class ComponentServer:
         return self._server.url
 
     async def stop(self) -> None:
-        """Stop listening permanently."""
         self._is_wanted = False
         await self.settled()
         await self._settle()

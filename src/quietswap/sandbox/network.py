@@ -67,7 +67,6 @@ class SandboxNetwork:
 
     @property
     def control_url(self) -> str:
-        """The control API (see `control.ROUTES`)."""
         return self.urls[CONTROL]
 
     @property

@@ -187,7 +187,6 @@ class NodeProxy:
         await self._pool.close()
 
     async def handle(self, request: HttpRequest) -> Answer:
-        """Answer one request with the active fault."""
         if request.method != "POST":
             return HttpResponse(405, b"method not allowed", "text/plain")
         fault = self._active_faults.of(NAME)

@@ -92,7 +92,6 @@ def install_folder() -> Path:
 
 
 def is_installed() -> bool:
-    """Return whether the packages of this release are in the user's cache."""
     return (install_folder() / "node_modules").is_dir()
 
 

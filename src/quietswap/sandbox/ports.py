@@ -68,7 +68,6 @@ class Ports:
             yield API if claim and _is_free(API) else free_port()
 
     def parts(self) -> Mapping[str, int]:
-        """Return the wanted ports by part name."""
         return PARTS if self.stable else {}
 
     def moved(self, facts: Mapping[str, Any]) -> list[str]:

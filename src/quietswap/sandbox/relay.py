@@ -45,8 +45,6 @@ class RelayTransactionState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionOptions:
-    """How a transaction was submitted: the endpoint and its query."""
-
     endpoint: str = "fast"
     share: str = "none"
     referrer: str | None = None
@@ -85,7 +83,6 @@ class RelayTransaction:
         return self.terms.endpoint in REVERT_PROTECTED
 
     def fail(self, error: str) -> None:
-        """Set the state FAILED, because it cannot be mined."""
         self.state, self.simulation_error = RelayTransactionState.FAILED, error
 
 
@@ -110,7 +107,6 @@ class RelayPool:
         return iter(self._by_hash.values())
 
     def get(self, tx_hash: str) -> RelayTransaction | None:
-        """Return the transaction with that hash in any state."""
         return self._by_hash.get(tx_hash)
 
     async def accept(self, raw: bytes, terms: SubmissionOptions) -> RelayTransaction:
@@ -291,7 +287,6 @@ class SandboxRelay:
             return close_silently
 
     async def status(self, tx_hash: str) -> dict[str, Any]:
-        """Return the status page of a hash in MEV Blocker's format."""
         held = self.pool.get(tx_hash)
         if held is None or held.state is RelayTransactionState.LOST:
             return _unknown(tx_hash)

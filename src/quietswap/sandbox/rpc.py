@@ -35,15 +35,12 @@ class SandboxRpcClient:
         await self._client.close()
 
     async def call(self, method: str, *params: Any) -> Any:
-        """Return the result of one call. Raises RpcError and transport errors."""
         return _result(await self._post(_request(0, method, params)))
 
     async def number(self, method: str, *params: Any) -> int:
-        """Return the result of one call whose answer is a quantity."""
         return int(await self.call(method, *params), 16)
 
     async def head(self) -> dict[str, Any]:
-        """Return the latest block with the hashes of its transactions, in JSON-RPC format."""
         block: dict[str, Any] = await self.call("eth_getBlockByNumber", "latest", False)
         return block
 

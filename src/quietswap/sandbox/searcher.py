@@ -52,7 +52,6 @@ class Sandwich:
         return _FEE**2 * (x + v) * (_SCALE * x + _FEE * v) > _SCALE**3 * x * x
 
     def bought(self, front: int) -> int:
-        """Return the output of the front-run."""
         return amount_out(front, self.reserve_in, self.reserve_out)
 
     def profit(self, front: int) -> int:
@@ -147,14 +146,11 @@ class Attack(msgspec.Struct, frozen=True, rename="camel"):
     victim_loss_usd: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record with camelCase names."""
         answer: dict[str, Any] = msgspec.to_builtins(self)
         return answer
 
 
 class Searcher:
-    """Finds one attack per block and records those that were mined."""
-
     def __init__(self, chain: LocalChain) -> None:
         self._chain = chain
         self.attacks: list[Attack] = []
@@ -179,7 +175,6 @@ class Searcher:
         return max(found, key=_profit_usd, default=None)
 
     async def record(self, bundle: Bundle, block: int) -> None:
-        """Record profit and loss of a mined bundle."""
         receipts = [await self._chain.receipt(tx.hash) for tx in bundle.row[-3:]]
         if any(one is None or int(one["blockNumber"], 16) != block for one in receipts):
             return

@@ -117,7 +117,6 @@ class ServiceProcess:
         return json.loads(told)  # type: ignore[no-any-return]
 
     async def migrate(self) -> None:
-        """Migrate the database to this release's schema. Raises ServiceFailed."""
         await self._command("migrate")
 
     async def _command(self, *words: str) -> bytes:
@@ -125,7 +124,6 @@ class ServiceProcess:
         return await _output(f"quietswap {' '.join(words)}", whole, "")
 
     async def start(self) -> None:
-        """Start the process and return when it answers. Raises ServiceFailed."""
         with self._log.open("wb") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *self._program, "serve", "--settings", str(self.settings), "--port", str(self.port),
@@ -135,19 +133,16 @@ class ServiceProcess:
         await self._until_ready(self._process)
 
     async def stop(self) -> None:
-        """End the process and wait for it."""
         if self._process is not None and self._process.returncode is None:
             await end_process(self._process, 12)
 
     async def ended(self) -> str:
-        """Wait until the process ends by itself, and return a message about it."""
         assert self._process is not None
         code = await self._process.wait()
         return f"the service ended with exit code {code}: {self._last_output()}"
 
     @property
     def pid(self) -> int:
-        """The server's process id, once started."""
         assert self._process is not None
         return self._process.pid
 

@@ -76,7 +76,6 @@ class HttpAdapter(ABC):
         """Return an indicative price without a wallet, in one call. Raises NoRoute."""
 
     def _auth(self) -> dict[str, str]:
-        """Return the headers that identify the operator to the vendor."""
         return {}
 
     def _refused(self, reply: HttpReply) -> NoRoute:

@@ -18,8 +18,6 @@ T = TypeVar("T")
 
 
 class Token(msgspec.Struct):
-    """A token of an answer."""
-
     address: Any = None
 
 
@@ -208,7 +206,6 @@ def decimal(value: object) -> Decimal | None:
 
 
 def text(value: Any, fallback: str) -> str:
-    """Return a short printable name."""
     return value[:40] if isinstance(value, str) and value.isprintable() and value else fallback
 
 

@@ -46,14 +46,12 @@ class Anvil:
     """The last lines of its output."""
 
     async def ended(self) -> str:
-        """Wait until the process ends by itself, and return a message about it."""
         code = await self.process.wait()
         await self.drain
         tail = b"".join(self.output).decode(errors="replace").strip() or "no output"
         return f"the chain (anvil) ended with exit code {code}: {tail}"
 
     async def stop(self) -> None:
-        """End the process and wait for it. Does nothing when it already ended."""
         await end_process(self.process, 5)
         await self.drain
 
@@ -173,7 +171,6 @@ class ReadWriteLock:
 
     @asynccontextmanager
     async def visit(self) -> AsyncIterator[None]:
-        """Hold the lock together with other readers."""
         async with self._changed:
             await self._changed.wait_for(lambda: not self._builders)
             self._visitors += 1
@@ -185,7 +182,6 @@ class ReadWriteLock:
 
     @asynccontextmanager
     async def build(self) -> AsyncIterator[None]:
-        """Hold the lock alone."""
         self._builders += 1
         try:
             async with self._changed:

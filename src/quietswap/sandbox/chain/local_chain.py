@@ -48,7 +48,6 @@ class LocalChain:
         await self.anvil.stop()
 
     async def mine(self, timestamp: int | None = None) -> int:
-        """Mine the pending transactions into one block (see `anvil.mine`)."""
         return await mining.mine(self.rpc, timestamp)
 
     async def reorg(self, depth: int, kept: Sequence[tuple[bytes, int]] = ()) -> None:
@@ -60,7 +59,6 @@ class LocalChain:
         await mining.hold_base_fee(self.rpc, await self.head())
 
     async def head(self) -> dict[str, Any]:
-        """Return the latest block with the hashes of its transactions, in JSON-RPC format."""
         return await self.rpc.head()
 
     async def receipt(self, tx_hash: str) -> dict[str, Any] | None:
@@ -119,7 +117,6 @@ class LocalChain:
         return abi.word(await self.call(token, asked), 0)
 
     async def give_eth(self, owner: str, amount: int) -> None:
-        """Set an ETH balance in wei, without a transaction."""
         await self.rpc.call("anvil_setBalance", owner, hex(amount))
 
     async def give(self, token: SandboxToken, owner: str, amount: int) -> None:
@@ -136,7 +133,6 @@ class LocalChain:
         await self.rpc.batch([set_storage(token.address, SUPPLY_KEY, supply + change)])
 
     async def set_price(self, pair: str, usd: Decimal, updated_at: int = 0) -> None:
-        """Set the price of the feed of `pair` (see `feeds.answers`)."""
         await self.rpc.batch(list(pools.answers(pair, usd, updated_at)))
 
 

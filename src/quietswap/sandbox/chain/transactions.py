@@ -83,7 +83,6 @@ def sign(fields: TransactionFields, private_key: str) -> Transaction:
 
 
 def decode(raw: bytes) -> Transaction:
-    """Return the decoded transaction. Raises BadTransaction."""
     if not raw:
         raise BadTransaction("typed transaction too short")
     if raw[0] != 2:
@@ -167,13 +166,10 @@ class V2Swap:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionResult:
-    """The result of one transaction, simulated or mined."""
-
     succeeded: bool
     logs: Sequence[dict[str, Any]]
 
     def v2_swaps(self) -> list[V2Swap]:
-        """Return the swaps on known V2 pairs, in order."""
         return [swap for log in self.logs if (swap := _v2_swap(log))]
 
     def gains(self, owner: Address) -> dict[Address, int]:
@@ -191,7 +187,6 @@ class ExecutionResult:
 
 
 def from_receipt(receipt: dict[str, Any]) -> ExecutionResult:
-    """Return the result of a mined transaction."""
     return ExecutionResult(receipt["status"] == "0x1", receipt["logs"])
 
 
@@ -209,7 +204,6 @@ async def simulate(rpc: SandboxRpcClient, row: Sequence[Transaction]) -> list[Ex
 
 
 async def next_base_fee(rpc: SandboxRpcClient) -> int:
-    """Return the base fee of the next block in wei per gas."""
     history = await rpc.call("eth_feeHistory", "0x1", "latest", [])
     return int(history["baseFeePerGas"][-1], 16)
 

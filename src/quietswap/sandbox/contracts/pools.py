@@ -39,7 +39,6 @@ class SandboxToken:
     layout: Layout = "solidity"
 
     def units(self, amount: Decimal | int | str) -> int:
-        """Return an amount of whole tokens in smallest units."""
         return int(Decimal(amount) * 10**self.decimals)
 
     def balance_key(self, owner: str) -> str:
@@ -137,7 +136,6 @@ class Pool:
         return "uniswap-v3" if self.v3 else "uniswap-v2"
 
     def other(self, token: Address) -> Address:
-        """Return the pool's other token."""
         return self.second.address if token == self.first.address else self.first.address
 
 

@@ -30,7 +30,6 @@ def script(steps: Sequence[tuple[Address, bytes, bool]] = (), answer: bytes = b"
 
 
 def word(value: int) -> bytes:
-    """Return a number as one word."""
     return value.to_bytes(32)
 
 

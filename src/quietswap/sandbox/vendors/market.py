@@ -33,14 +33,11 @@ _BASE_GAS, _V2_GAS, _V3_GAS = 80_000, 65_000, 88_000
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One swap on one pool."""
-
     pool: Pool
     token_in: Address
 
     @property
     def token_out(self) -> Address:
-        """The token that is bought."""
         return self.pool.other(self.token_in)
 
     @property
@@ -57,12 +54,10 @@ class PoolRoute:
 
     @property
     def sell(self) -> Address:
-        """The token that is sold."""
         return self.hops[0].token_in
 
     @property
     def buy(self) -> Address:
-        """The token that is bought."""
         return self.hops[-1].token_out
 
     @property
@@ -156,8 +151,6 @@ class NoPrice(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """Market data of the latest block."""
-
     chain: "LocalChain"
 
     async def before_impact(self, route: PoolRoute, amount: int) -> int:
@@ -186,7 +179,6 @@ class Market:
         return int((await self.chain.head())["baseFeePerGas"], 16)
 
     async def block_number(self) -> int:
-        """Return the number of the latest block."""
         return int((await self.chain.head())["number"], 16)
 
     async def worth(self, route: PoolRoute, amount_in: int, amount_out: int) -> Worth:
@@ -201,7 +193,6 @@ class Market:
 
 
 def best(routes: Sequence[PricedRoute]) -> PricedRoute | None:
-    """Return the route with the highest output."""
     return next(iter(routes), None)
 
 
@@ -212,7 +203,6 @@ def prefers_v3(routes: Sequence[PricedRoute]) -> PricedRoute | None:
 
 
 def only_v2(routes: Sequence[PricedRoute]) -> PricedRoute | None:
-    """Return the best route on V2 pairs only."""
     return best([one for one in routes if not any(hop.pool.v3 for hop in one.route.hops)])
 
 
@@ -241,12 +231,10 @@ class FeedUpdater:
         self._by_hand.add(pair)
 
     async def follow(self, pair: str) -> None:
-        """Update the feed of `pair` now, and after each block again."""
         self._by_hand.discard(pair)
         await self._write(pair)
 
     async def update(self) -> None:
-        """Write the prices of the latest block."""
         await asyncio.gather(*(self._write(p) for p in _FOLLOWING if p not in self._by_hand))
 
     async def _write(self, pair: str) -> None:
@@ -275,7 +263,6 @@ class _Quotes:
     name: ClassVar[str]
 
     def _known(self, texts: Iterable[str]) -> list[tuple[str, SandboxToken]]:
-        """Return the known tokens among address texts, each with its text."""
         if self.active_faults.shows(self.name, "absent"):
             return []
         return [(text, token) for text in texts if (token := _token(text))]

@@ -43,12 +43,10 @@ class RouterSwap:
 
     @property
     def sell(self) -> Address:
-        """The token that the router takes from its caller."""
         return self.route.sell
 
     @property
     def buy(self) -> Address:
-        """The token that the recipient receives."""
         return self.route.buy
 
     def plan(self, to: Address = NOBODY) -> bytes:
@@ -61,5 +59,4 @@ class RouterSwap:
 
     @property
     def quote(self) -> int:
-        """The quoted output."""
         return self.quoted_out or self.min_out

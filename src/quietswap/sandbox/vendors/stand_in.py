@@ -77,8 +77,6 @@ class PriceQuote:
 
 @dataclass(frozen=True, slots=True)
 class HopAmounts:
-    """One hop of a quote with its input and output amounts."""
-
     hop: Hop
     amount_in: int
     amount_out: int
@@ -132,7 +130,6 @@ class VendorStandIn(ABC):
         """Return the vendor's answer to an invalid request."""
 
     async def handle(self, request: HttpRequest) -> Answer:
-        """Answer one request."""
         try:
             return await self._answer(request, QueryParams(request.query))
         except QuoteRejected as error:
@@ -165,11 +162,9 @@ class VendorStandIn(ABC):
 
     @property
     def value(self) -> int:
-        """The transaction's value in wei."""
         return 10**18 if self._shows("value_not_zero") else 0
 
     async def transaction(self, data: str) -> dict[str, str]:
-        """Return the transaction fields that most vendors name alike."""
         price = str(await self.market.gas_price())
         to = self.router.lower()
         return {"to": to, "data": data, "value": str(self.value), "gasPrice": price}
@@ -211,7 +206,6 @@ class VendorStandIn(ABC):
         return steps
 
     def promise(self, amount: int) -> int:
-        """Return an amount as this venue quotes it."""
         fault = self._active_faults.of(self.vendor.name)
         if fault is None or fault.kind != "lie":
             return amount
@@ -226,7 +220,6 @@ class VendorStandIn(ABC):
         deadline: int = 0,
         fee_bps: int = 0,
     ) -> str:
-        """Return the calldata of the vendor's router as 0x text."""
         swap = RouterSwap(
             offer.route,
             offer.amount,
@@ -245,7 +238,6 @@ class VendorStandIn(ABC):
 
 @cache
 def stand_ins() -> Mapping[str, type[VendorStandIn]]:
-    """Return the stand-in of each vendor, by its name."""
     modules = {name: import_module(f"quietswap.vendors.{name}.stand_in") for name in OVER_HTTP}
     return {name: module.StandIn for name, module in modules.items()}
 
@@ -274,23 +266,19 @@ class QueryParams:
         return found
 
     def flag(self, name: str) -> bool:
-        """Return whether a parameter is `true`."""
         return self._values.get(name) == "true"
 
     def address(self, name: str, default: Address | None = None) -> Address:
         return self._read(name, addresses.from_any_case, default, "must be an address")
 
     def amount(self, name: str) -> int:
-        """Return a positive number of smallest units."""
         return self._read(name, _positive, None, "must be a positive integer")
 
     def decimal(self, name: str, low: str, high: str, default: str | None = None) -> Decimal:
-        """Return a plain decimal number (no exponent) from `low` to `high`."""
         number = self._read(name, _plain, Decimal(default) if default else None, "must be a number")
         return self._within(name, number, Decimal(low), Decimal(high))
 
     def integer(self, name: str, low: int, high: int, default: int | None = None) -> int:
-        """Return a whole number from `low` to `high`."""
         return self._within(name, self._read(name, int, default, "must be an integer"), low, high)
 
     def _read(self, name: str, reader: Callable[[str], _T], default: _T | None, rule: str) -> _T:

@@ -62,8 +62,6 @@ class _Answer(msgspec.Struct, Generic[_T]):
 
 
 class Adapter(HttpAdapter):
-    """Implements quietswap.vendors.adapter.VendorAdapter."""
-
     vendor = VENDOR
     slippage_bps = (0, 2000)
 

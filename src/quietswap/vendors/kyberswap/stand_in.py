@@ -21,16 +21,9 @@ from quietswap.sandbox.contracts.pools import BY_ADDRESS, POOLS
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import Hop, Market, PoolRoute, amount_out, prefers_v3
 from quietswap.sandbox.vendors.router_calldata import FOREVER, NOBODY, RouterSwap
-from quietswap.sandbox.vendors.stand_in import (
-    BadParameter,
-    HopAmounts,
-    PriceQuote,
-    QueryParams,
-    VendorStandIn,
-    less,
-)
 from quietswap.vendors.kyberswap import VENDOR
 
 _BAD_QUERY = 400, 4001, "unable to bind query parameters"
@@ -100,7 +93,7 @@ def kyberswap_calls(target: Address, allowed: bool) -> Call:
     return set_storage(VENDOR.router, slot, int(allowed))
 
 
-class StandIn(VendorStandIn):
+class StandIn(base.VendorStandIn):
     """`handle` serves the two calls. Only an unchanged route summary can be built."""
 
     vendor = VENDOR
@@ -126,7 +119,7 @@ class StandIn(VendorStandIn):
     def under(fault: str | None) -> Sequence[Call]:
         return [kyberswap_calls(token, fault == "drain") for token in BY_ADDRESS]
 
-    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+    async def _answer(self, request: HttpRequest, query: base.QueryParams) -> Answer:
         match request.method, request.path:
             case "GET", "/ethereum/api/v1/routes":
                 offer = await self.asked(query, "tokenIn", "tokenOut", "amountIn")
@@ -139,11 +132,11 @@ class StandIn(VendorStandIn):
     def _rejected(self, fault: str) -> Answer:
         return _failure(*_MISSES[fault])
 
-    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+    def _invalid(self, request: HttpRequest, error: base.BadParameter) -> Answer:
         details = [{"field": error.name, "message": str(error)}]
         return _failure(*(_BAD_QUERY if request.method == "GET" else _BAD_BODY), details)
 
-    async def _summary(self, offer: PriceQuote) -> dict[str, Any]:
+    async def _summary(self, offer: base.PriceQuote) -> dict[str, Any]:
         summary: dict[str, Any] = {
             "tokenIn": offer.route.sell.lower(),
             "tokenOut": offer.route.buy.lower(),
@@ -157,7 +150,7 @@ class StandIn(VendorStandIn):
         }
         return summary | {"checksum": self._checksum(summary)}
 
-    async def _amounts(self, offer: PriceQuote) -> dict[str, str]:
+    async def _amounts(self, offer: base.PriceQuote) -> dict[str, str]:
         amount = offer.amount
         worth = await self.market.worth(offer.route, amount, offer.promised)
         return {
@@ -180,14 +173,14 @@ class StandIn(VendorStandIn):
         body = _body(request)
         summary = body.get("routeSummary")
         if not isinstance(summary, dict) or summary.get("checksum") != self._checksum(summary):
-            raise BadParameter("routeSummary", "the route summary was changed")
-        fields = QueryParams({n: str(value) for n, value in body.items() if value is not None})
+            raise base.BadParameter("routeSummary", "the route summary was changed")
+        fields = base.QueryParams({n: str(value) for n, value in body.items() if value is not None})
         fields.address("sender")
         recipient = fields.address("recipient")
         slippage = fields.integer("slippageTolerance", 0, 2000, 0)
         deadline = fields.integer("deadline", 0, 2**63, int(time.time()) + _DEADLINE_S)
         offer = await self._again(summary)
-        least = less(offer.promised, slippage)
+        least = base.less(offer.promised, slippage)
         data = self.calldata(offer, min_out=least, recipient=recipient, deadline=deadline)
         return await self._amounts(offer) | {
             "additionalCostUsd": "0",
@@ -198,18 +191,17 @@ class StandIn(VendorStandIn):
             "transactionValue": str(self.value),
         }
 
-    async def _again(self, summary: dict[str, Any]) -> PriceQuote:
-        """Return the offer of a summary at present prices."""
+    async def _again(self, summary: dict[str, Any]) -> base.PriceQuote:
         self.check_open()
         pools = {pool.address.lower(): pool for pool in POOLS}
         rows = summary["route"][0]
         hops = [Hop(pools[row["pool"]], from_any_case(row["tokenIn"])) for row in rows]
         route, amount = PoolRoute(tuple(hops)), int(summary["amountIn"])
         delivered = await amount_out(self.market.chain, route, amount)
-        return PriceQuote(route, amount, delivered, self.promise(delivered))
+        return base.PriceQuote(route, amount, delivered, self.promise(delivered))
 
 
-def _hop(step: HopAmounts) -> dict[str, Any]:
+def _hop(step: base.HopAmounts) -> dict[str, Any]:
     pool = step.hop.pool
     return {
         "pool": pool.address.lower(),
@@ -228,9 +220,9 @@ def _body(request: HttpRequest) -> dict[str, Any]:
     try:
         body = request.json()
     except ValueError as error:
-        raise BadParameter("body", "the body is not JSON") from error
+        raise base.BadParameter("body", "the body is not JSON") from error
     if not isinstance(body, dict):
-        raise BadParameter("body", "the body is not an object")
+        raise base.BadParameter("body", "the body is not an object")
     return body
 
 

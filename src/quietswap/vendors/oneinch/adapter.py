@@ -25,8 +25,6 @@ class _Answer(msgspec.Struct):
 
 
 class Adapter(HttpAdapter):
-    """Implements quietswap.vendors.adapter.VendorAdapter."""
-
     vendor = VENDOR
     slippage_bps = (0, 5000)
 
@@ -34,7 +32,6 @@ class Adapter(HttpAdapter):
         return {"authorization": f"Bearer {self._api_key or ''}"}
 
     async def route(self, request: RouteRequest) -> Route:
-        """Request price and calldata in one call."""
         own = {
             "from": request.wallet,
             "origin": request.wallet,
@@ -58,7 +55,6 @@ class Adapter(HttpAdapter):
         )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
-        """Request a price and its gas."""
         query = _query(request) | {"includeTokensInfo": "true", "includeGas": "true"}
         answer = await self._answered("/swap/v6.1/1/quote", _Answer, query)
         _same_tokens(request, answer)

@@ -14,16 +14,9 @@ from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import best
 from quietswap.sandbox.vendors.router_calldata import FOREVER, RouterSwap
-from quietswap.sandbox.vendors.stand_in import (
-    BadParameter,
-    PriceQuote,
-    QueryParams,
-    VendorStandIn,
-    described,
-    less,
-)
 from quietswap.vendors.oneinch import VENDOR
 
 _SWAP, _QUOTE = "/swap/v6.1/1/swap", "/swap/v6.1/1/quote"
@@ -82,9 +75,7 @@ def partial_fill(swap: RouterSwap) -> bytes:
     return hostile.part(swap, encode, VENDOR.router)
 
 
-class StandIn(VendorStandIn):
-    """`handle` serves `/swap` and `/quote`."""
-
+class StandIn(base.VendorStandIn):
     vendor = VENDOR
     encode = staticmethod(encode)
     attacks: ClassVar = {
@@ -98,7 +89,7 @@ class StandIn(VendorStandIn):
     contracts: ClassVar = {VENDOR.router: "OneInchRouter"}
     choose = staticmethod(best)
 
-    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+    async def _answer(self, request: HttpRequest, query: base.QueryParams) -> Answer:
         if request.method != "GET" or request.path not in {_SWAP, _QUOTE}:
             return json_reply({"statusCode": 404, "error": "Not Found"}, 404)
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
@@ -112,23 +103,23 @@ class StandIn(VendorStandIn):
     def _rejected(self, fault: str) -> Answer:
         return _failure(*_MISSES[fault])
 
-    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+    def _invalid(self, request: HttpRequest, error: base.BadParameter) -> Answer:
         return _failure(400, str(error))
 
-    async def _swap(self, offer: PriceQuote, query: QueryParams) -> HttpResponse:
+    async def _swap(self, offer: base.PriceQuote, query: base.QueryParams) -> HttpResponse:
         wallet = query.address("from")
         query.address("origin")
         slippage = query.decimal("slippage", "0", "50")
         estimates = not query.flag("disableEstimate")
         if estimates and (refusal := await self._refusal(offer, wallet)):
             return refusal
-        least = less(less(offer.promised, _FEE_BPS), slippage * 100)
+        least = base.less(base.less(offer.promised, _FEE_BPS), slippage * 100)
         recipient = query.address("receiver", wallet)
         data = self.calldata(offer, min_out=least, recipient=recipient)
         own = {"from": wallet.lower(), "gas": offer.route.gas if estimates else 0}
         return json_reply(_quoted(offer, query) | {"tx": await self.transaction(data) | own})
 
-    async def _refusal(self, offer: PriceQuote, wallet: Address) -> HttpResponse | None:
+    async def _refusal(self, offer: base.PriceQuote, wallet: Address) -> HttpResponse | None:
         chain, token, amount = self.market.chain, offer.route.sell, offer.amount
         if (balance := await chain.token_balance(token, wallet)) < amount:
             return _failure(400, f"Not enough balance. Amount: {amount}. Balance: {balance}")
@@ -139,8 +130,8 @@ class StandIn(VendorStandIn):
         return None
 
 
-def _quoted(offer: PriceQuote, query: QueryParams) -> dict[str, Any]:
-    answer: dict[str, Any] = {"dstAmount": str(less(offer.promised, _FEE_BPS))}
+def _quoted(offer: base.PriceQuote, query: base.QueryParams) -> dict[str, Any]:
+    answer: dict[str, Any] = {"dstAmount": str(base.less(offer.promised, _FEE_BPS))}
     if query.flag("includeTokensInfo"):
         answer |= {"srcToken": _token(offer.sell), "dstToken": _token(offer.buy)}
     if query.flag("includeProtocols"):
@@ -152,10 +143,10 @@ def _quoted(offer: PriceQuote, query: QueryParams) -> dict[str, Any]:
 
 def _token(token: SandboxToken) -> dict[str, Any]:
     own = {"address": token.address.lower(), "eip2612": False, "isFoT": False, "tags": ["tokens"]}
-    return described(token) | own
+    return base.described(token) | own
 
 
-def _protocols(offer: PriceQuote) -> list[dict[str, Any]]:
+def _protocols(offer: base.PriceQuote) -> list[dict[str, Any]]:
     found = []
     for at, hop in enumerate(offer.route.hops):
         names = [{"name": "UNISWAP_V3" if hop.pool.v3 else "UNISWAP_V2", "part": 100}]

@@ -59,8 +59,6 @@ class _Answer(msgspec.Struct):
 
 
 class Adapter(HttpAdapter):
-    """Implements quietswap.vendors.adapter.VendorAdapter."""
-
     vendor = VENDOR
     slippage_bps = (5, 5000)
 
@@ -68,7 +66,6 @@ class Adapter(HttpAdapter):
         return {"apikey": self._api_key} if self._api_key else {}
 
     async def route(self, request: RouteRequest) -> Route:
-        """Request price and calldata in one call."""
         wallet = {"account": request.wallet, "sender": request.wallet}
         slippage = format_units(request.slippage_bps, 2)  # percent
         query = _query(request) | {"slippage": slippage} | wallet
@@ -92,7 +89,6 @@ class Adapter(HttpAdapter):
         )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
-        """Request a price without calldata."""
         data = await self._data("/v4/1/quote", _query(request) | {"slippage": "1"})
         _same_swap(request, data)
         impact = _impact(data.price_impact)

@@ -15,16 +15,9 @@ from quietswap.sandbox.contracts.abi import Call, set_storage
 from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import PricedRoute
 from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
-from quietswap.sandbox.vendors.stand_in import (
-    BadParameter,
-    PriceQuote,
-    QueryParams,
-    VendorStandIn,
-    described,
-    less,
-)
 from quietswap.vendors.openocean import VENDOR
 
 _CHAINS = ("1", "eth", "ethereum")
@@ -104,9 +97,7 @@ def openocean_runs(implementation: Address) -> Call:
     return set_storage(VENDOR.router, _IMPLEMENTATION, int(implementation, 16))
 
 
-class StandIn(VendorStandIn):
-    """`handle` serves `/swap`, and `/quote` without a wallet and calldata."""
-
+class StandIn(base.VendorStandIn):
     vendor = VENDOR
     encode = staticmethod(encode)
     attacks: ClassVar = {
@@ -132,14 +123,14 @@ class StandIn(VendorStandIn):
     def under(fault: str | None) -> Sequence[Call]:
         return [openocean_runs(THIEF if fault == "new_implementation" else EXCHANGE)]
 
-    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+    async def _answer(self, request: HttpRequest, query: base.QueryParams) -> Answer:
         if request.method != "GET" or request.path not in _SWAPS | _QUOTES:
             return json_reply({"code": 404, "error": "Not Found"}, 404)
         if not request.query.keys() & {"gasPriceDecimals", "gasPrice"}:
             return json_reply({"code": 200})
         slippage = query.decimal("slippage", "0.05", "50", "1")
         offer = await self.asked(query, "inTokenAddress", "outTokenAddress", "amountDecimals")
-        least = less(offer.promised, slippage * 100)
+        least = base.less(offer.promised, slippage * 100)
         data = await self._quoted(offer, least)
         if request.path in _QUOTES:
             own = {"estimatedGas": str(offer.route.gas), "exchange": self.router}
@@ -153,10 +144,10 @@ class StandIn(VendorStandIn):
     def _rejected(self, fault: str) -> Answer:
         return json_reply(*_MISSES[fault])
 
-    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+    def _invalid(self, request: HttpRequest, error: base.BadParameter) -> Answer:
         return json_reply({"code": 400, "error": str(error), "errorMsg": str(error)}, 400)
 
-    async def _quoted(self, offer: PriceQuote, least: int) -> dict[str, Any]:
+    async def _quoted(self, offer: base.PriceQuote, least: int) -> dict[str, Any]:
         market = self.market
         promised = self.promise(await market.before_impact(offer.route, offer.amount))
         impact = (Decimal(offer.promised) / promised - 1) * 100 if promised else Decimal(0)
@@ -181,14 +172,14 @@ class StandIn(VendorStandIn):
     async def _token(self, token: SandboxToken, amount: int) -> dict[str, Any]:
         usd = await self.market.usd_price(token)
         volume = float(usd * amount / 10**token.decimals)
-        return described(token) | {"usd": f"{usd:.6f}", "volume": volume}
+        return base.described(token) | {"usd": f"{usd:.6f}", "volume": volume}
 
 
 def _dex(v3: bool) -> str:
     return "UniswapV3" if v3 else "UniswapV2"
 
 
-def _path(offer: PriceQuote) -> dict[str, Any]:
+def _path(offer: base.PriceQuote) -> dict[str, Any]:
     steps = []
     for hop in offer.route.hops:
         dexes = [{"dex": _dex(hop.pool.v3), "percentage": 100}]

@@ -27,13 +27,10 @@ class _Answer(msgspec.Struct):
 
 
 class Adapter(HttpAdapter):
-    """Implements quietswap.vendors.adapter.VendorAdapter."""
-
     vendor = VENDOR
     slippage_bps = (0, 9999)
 
     async def route(self, request: RouteRequest) -> Route:
-        """Request price and calldata in one call."""
         slippage = format_units(request.slippage_bps, 4)  # a fraction without exponent
         own = {"maxSlippage": slippage, "sender": request.wallet, "recipient": request.wallet}
         answer = await self._asked("/swap/v7/1", request, own)
@@ -52,7 +49,6 @@ class Adapter(HttpAdapter):
         )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
-        """Request a price without calldata."""
         answer = await self._asked("/quote/v7/1", request, {"maxSlippage": "0.005"})
         impact = _checked(request, answer)
         promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")

@@ -11,17 +11,9 @@ from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import BY_ADDRESS
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import direct_v2
 from quietswap.sandbox.vendors.router_calldata import RouterSwap
-from quietswap.sandbox.vendors.stand_in import (
-    BadParameter,
-    PriceQuote,
-    QueryParams,
-    QuoteRejected,
-    VendorStandIn,
-    described,
-    less,
-)
 from quietswap.vendors.sushi import VENDOR
 
 _SWAP, _QUOTE = "/swap/v7/1", "/quote/v7/1"
@@ -60,29 +52,27 @@ def drain(swap: RouterSwap) -> bytes:
     )
 
 
-class StandIn(VendorStandIn):
-    """`handle` serves `/swap`, and `/quote` without a wallet and a transaction."""
-
+class StandIn(base.VendorStandIn):
     vendor = VENDOR
     encode = staticmethod(encode)
     attacks: ClassVar = {"lying_executor": hostile.lying(encode), "drain": drain}
     contracts: ClassVar = {VENDOR.router: "SushiSnwapper", SAFE_EXECUTOR: "SushiSafeExecutor"}
     choose = staticmethod(direct_v2)
 
-    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+    async def _answer(self, request: HttpRequest, query: base.QueryParams) -> Answer:
         if request.method != "GET" or request.path not in {_SWAP, _QUOTE}:
             return json_reply({"code": "404", "detail": "Not found"}, 404)
         slippage = query.decimal("maxSlippage", "0", "0.999999", "0.005")
         if not all(query.address(name) in BY_ADDRESS for name in ("tokenIn", "tokenOut")):
-            raise QuoteRejected("no_route")
+            raise base.QuoteRejected("no_route")
         offer = await self.asked(query, "tokenIn", "tokenOut", "amount")
-        promised = less(offer.promised, _CAUTION_BPS)
+        promised = base.less(offer.promised, _CAUTION_BPS)
         quoted = await self._quoted(offer, promised)
         if request.path == _QUOTE:
             return json_reply({name: one for name, one in quoted.items() if name != "gasSpent"})
         sender = query.address("sender")
         recipient = query.address("recipient", sender)
-        least = less(promised, slippage * 10_000)
+        least = base.less(promised, slippage * 10_000)
         data = self.calldata(offer, min_out=least, recipient=recipient)
         tx: dict[str, Any] = {"from": sender.lower(), "to": self.router.lower(), "data": data}
         tx |= {"gasPrice": await self.market.gas_price()}
@@ -92,12 +82,12 @@ class StandIn(VendorStandIn):
     def _rejected(self, fault: str) -> Answer:
         return json_reply(*_MISSES[fault])
 
-    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+    def _invalid(self, request: HttpRequest, error: base.BadParameter) -> Answer:
         return json_reply({"code": "422-01", "detail": f"Invalid {error.name}"}, 422)
 
-    async def _quoted(self, offer: PriceQuote, promised: int) -> dict[str, Any]:
+    async def _quoted(self, offer: base.PriceQuote, promised: int) -> dict[str, Any]:
         untouched = await self.market.before_impact(offer.route, offer.amount)
-        tokens = [described(BY_ADDRESS[one]) for one in offer.route.path]
+        tokens = [base.described(BY_ADDRESS[one]) for one in offer.route.path]
         whole_in = offer.amount / 10**offer.sell.decimals
         return {
             "status": "Success",

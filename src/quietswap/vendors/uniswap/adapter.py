@@ -80,11 +80,9 @@ class Adapter:
 
     @property
     def name(self) -> str:
-        """Return `uniswap`."""
         return self.vendor.name
 
     async def route(self, request: RouteRequest) -> Route:
-        """Return the best split over the pools. Raises NoRoute."""
         split = await self._split(request)
         legs = split.legs(request.sell_amount)
         least = less_slippage(split.output, request.slippage_bps)
@@ -103,7 +101,6 @@ class Adapter:
         )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
-        """Return what the best split gives. Raises NoRoute."""
         split = await self._split(request)
         return SourcePrice(self.name, split.output, split.gas)
 

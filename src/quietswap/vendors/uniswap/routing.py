@@ -51,7 +51,6 @@ class Pool:
 
     @property
     def low(self) -> Address:
-        """Return its first token, the lower address."""
         return min(self.tokens, key=str.lower)
 
 
@@ -84,12 +83,10 @@ class Path:
 
     @property
     def is_v2(self) -> bool:
-        """Return whether its pools are of Uniswap V2."""
         return not self.pools[0].fee
 
     @property
     def gas(self) -> int:
-        """Return the gas units that it adds to a swap."""
         return _POOL_GAS[self.is_v2] * len(self.pools)
 
     def leg(self, amount: int) -> Leg:
@@ -99,7 +96,6 @@ class Path:
 
 @lru_cache(maxsize=4096)
 def pools_of(one: Address, other: Address) -> tuple[Pool, ...]:
-    """Return the pools that two tokens can have."""
     return tuple(Pool(frozenset({one, other}), fee) for fee in (0, *V3_FEES))
 
 
@@ -156,7 +152,6 @@ def _paths(sell: Address, buy: Address, hubs: Iterable[Address], depths: Depths)
 
 
 def amount_at(amount: int, step: int) -> int:
-    """Return `step` parts of the amount, rounded down."""
     return amount * step // STEPS
 
 
@@ -188,7 +183,6 @@ class Split:
 
     @property
     def gas(self) -> int:
-        """Return gas units of the whole swap."""
         return BASE_GAS + sum(path.gas for path in self.parts)
 
     def legs(self, amount: int) -> list[Leg]:

@@ -62,15 +62,12 @@ class _Answer(_Prices):
 
 
 class Adapter(HttpAdapter):
-    """Implements quietswap.vendors.adapter.VendorAdapter."""
-
     vendor = VENDOR
 
     def _auth(self) -> dict[str, str]:
         return {"x-api-key": self._api_key} if self._api_key else {}
 
     async def route(self, request: RouteRequest) -> Route:
-        """Request price and calldata in one call."""
         own = {"userAddress": request.wallet, "slippage": str(request.slippage_bps)}  # bps
         answer = await self._answered("/swap", _Answer, _query(request, self._client) | own)
         priced, tx = answer.priceRoute, answer.txParams
@@ -93,7 +90,6 @@ class Adapter(HttpAdapter):
         )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
-        """Request a price without calldata."""
         query = _query(request, self._client) | {"excludeRFQ": "true"}  # as /swap does by itself
         priced = (await self._answered("/prices", _Prices, query)).priceRoute
         _same_swap(request, priced)

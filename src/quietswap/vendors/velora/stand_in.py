@@ -16,17 +16,9 @@ from quietswap.sandbox.contracts.abi import Call, entry, set_storage
 from quietswap.sandbox.contracts.pools import BY_ADDRESS, V3_WETH_USDC
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import only_v2
 from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
-from quietswap.sandbox.vendors.stand_in import (
-    STRANGER,
-    BadParameter,
-    HopAmounts,
-    PriceQuote,
-    QueryParams,
-    VendorStandIn,
-    less,
-)
 from quietswap.vendors.velora import VENDOR
 
 V5_ROUTER = "0xDEF171Fe48CF0115B1d80b88dc8eAB59176FEe57"
@@ -94,9 +86,7 @@ def velora_has(selector: bytes, facet: Address) -> Call:
     return set_storage(VENDOR.router, slot, int(facet, 16))
 
 
-class StandIn(VendorStandIn):
-    """`handle` serves `/swap`, and `/prices` without a wallet and a transaction."""
-
+class StandIn(base.VendorStandIn):
     vendor = VENDOR
     encode = staticmethod(encode)
     attacks: ClassVar = {
@@ -116,15 +106,15 @@ class StandIn(VendorStandIn):
         facet = THIEF if fault == "drain" else NOBODY
         return [velora_has(abi.selector(VELORA_FACET), facet)]
 
-    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+    async def _answer(self, request: HttpRequest, query: base.QueryParams) -> Answer:
         if request.method != "GET" or request.path not in {"/swap", "/prices"}:
             return HttpResponse(404, b"Not Found", "text/plain")
         if query.text("network", "1") != "1":
             unsupported = {"errorType": "UnsupportedChain", "details": "Unsupported chain"}
             return json_reply(unsupported, 422)
         if query.text("side", "SELL") != "SELL":
-            raise BadParameter("side", "only SELL is supported")
-        wallet = query.address("userAddress", STRANGER if request.path == "/prices" else None)
+            raise base.BadParameter("side", "only SELL is supported")
+        wallet = query.address("userAddress", base.STRANGER if request.path == "/prices" else None)
         offer = await self.asked(query, "srcToken", "destToken", "amount")
         is_v6 = query.text("version", "5") == "6.2"
         route = await self._price_route(offer, query, is_v6=is_v6)
@@ -137,7 +127,7 @@ class StandIn(VendorStandIn):
             return json_reply({"priceRoute": route})
         data = self.calldata(
             offer,
-            min_out=less(offer.promised, query.integer("slippage", 0, 10_000, 0)),
+            min_out=base.less(offer.promised, query.integer("slippage", 0, 10_000, 0)),
             recipient=query.address("receiver", wallet),
             fee_bps=_fee_bps(query),
         )
@@ -150,13 +140,13 @@ class StandIn(VendorStandIn):
         status, text = _MISSES[fault]
         return json_reply({"error": text}, status)
 
-    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+    def _invalid(self, request: HttpRequest, error: base.BadParameter) -> Answer:
         if error.name in {"srcToken", "destToken"}:
             return json_reply({"error": f"Invalid {error.name}"}, 400)
         return json_reply({"errorType": "InvalidInput", "details": str(error)}, 400)
 
     async def _price_route(
-        self, offer: PriceQuote, query: QueryParams, *, is_v6: bool
+        self, offer: base.PriceQuote, query: base.QueryParams, *, is_v6: bool
     ) -> dict[str, Any]:
         market = self.market
         worth = await market.worth(offer.route, offer.amount, offer.promised)
@@ -186,12 +176,12 @@ class StandIn(VendorStandIn):
             "destUSD": f"{worth.out_usd:.10f}",
         }
         if fee:
-            route["destAmountAfterFee"] = str(less(offer.promised, fee))
+            route["destAmountAfterFee"] = str(base.less(offer.promised, fee))
         text = json.dumps(route, sort_keys=True).encode()
         return route | {"hmac": hashlib.sha1(text, usedforsecurity=False).hexdigest()}
 
 
-def _leg(step: HopAmounts) -> dict[str, Any]:
+def _leg(step: base.HopAmounts) -> dict[str, Any]:
     sell, buy = BY_ADDRESS[step.hop.token_in], BY_ADDRESS[step.hop.token_out]
     pool = step.hop.pool.address.lower()
     exchange = {
@@ -217,5 +207,5 @@ def _impact_percent(route: dict[str, Any]) -> Decimal:
     return (1 - after / before) * 100 if before else Decimal(0)
 
 
-def _fee_bps(query: QueryParams) -> int:
+def _fee_bps(query: base.QueryParams) -> int:
     return _ANONYMOUS_FEE_BPS if query.text("partner", "anon") == "anon" else 0

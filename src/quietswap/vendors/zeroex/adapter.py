@@ -48,15 +48,12 @@ class _Answer(msgspec.Struct):
 
 
 class Adapter(HttpAdapter):
-    """Implements quietswap.vendors.adapter.VendorAdapter."""
-
     vendor = VENDOR
 
     def _auth(self) -> dict[str, str]:
         return {"0x-version": "v2", "0x-api-key": self._api_key or ""}
 
     async def route(self, request: RouteRequest) -> Route:
-        """Request a firm quote in one call."""
         own = {"taker": request.wallet, "slippageBps": str(request.slippage_bps)}  # bps
         answer = await self._answered(_QUOTE, _Answer, _query(request) | own)
         if answer.liquidityAvailable is not False and answer.transaction is None:

@@ -15,15 +15,9 @@ from quietswap.sandbox.contracts.abi import TREASURY, Call, entry, items, set_st
 from quietswap.sandbox.contracts.pools import BY_ADDRESS
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import best
 from quietswap.sandbox.vendors.router_calldata import FOREVER, NOBODY, RouterSwap
-from quietswap.sandbox.vendors.stand_in import (
-    BadParameter,
-    PriceQuote,
-    QueryParams,
-    VendorStandIn,
-    less,
-)
 from quietswap.vendors.zeroex import VENDOR
 
 _QUOTE, _PRICE = "/swap/allowance-holder/quote", "/swap/allowance-holder/price"
@@ -95,9 +89,7 @@ def settlers(instances: Sequence[Address]) -> Iterator[Call]:
         yield set_storage(addresses.SETTLER_DEPLOYER, items(listed) + at, int(instance, 16))
 
 
-class StandIn(VendorStandIn):
-    """`handle` serves `/quote`, and `/price`, which needs no taker."""
-
+class StandIn(base.VendorStandIn):
     vendor = VENDOR
     encode = staticmethod(encode)
     attacks: ClassVar = {
@@ -124,21 +116,21 @@ class StandIn(VendorStandIn):
     def under(fault: str | None) -> Sequence[Call]:
         return list(settlers([] if fault == "settlers_removed" else GENUINE))
 
-    async def _answer(self, request: HttpRequest, query: QueryParams) -> Answer:
+    async def _answer(self, request: HttpRequest, query: base.QueryParams) -> Answer:
         if request.method != "GET" or request.path not in {_QUOTE, _PRICE}:
             return json_reply({"name": "NOT_FOUND", "message": "no Route matched"}, 404)
         if not request.headers.get("0x-api-key"):
             return _failure(401, "USER_NOT_AUTHORIZED", "The API key is missing or invalid")
         if request.headers.get("0x-version") != "v2":
-            raise BadParameter("0x-version", "Invalid")
+            raise base.BadParameter("0x-version", "Invalid")
         if query.text("chainId") != "1":
-            raise BadParameter("chainId", "chainId must be 1")
+            raise base.BadParameter("chainId", "chainId must be 1")
         priced = request.path == _PRICE
         taker = query.address("taker", ZERO if priced else None)
         slippage = query.integer("slippageBps", 0, 10_000, 100)
         offer = await self.asked(query, "sellToken", "buyToken", "sellAmount")
-        net = less(offer.promised, _FEE_BPS)
-        least = less(net, slippage)
+        net = base.less(offer.promised, _FEE_BPS)
+        least = base.less(net, slippage)
         gas = {"gas": str(offer.route.gas + 60_000)}
         quote = await self._quoted(offer, taker, net, least)
         if priced:
@@ -153,12 +145,12 @@ class StandIn(VendorStandIn):
             return json_reply({"liquidityAvailable": False, "zid": _zid()})
         return _failure(*_MISSES[fault])
 
-    def _invalid(self, request: HttpRequest, error: BadParameter) -> Answer:
+    def _invalid(self, request: HttpRequest, error: base.BadParameter) -> Answer:
         details = [{"field": error.name, "reason": str(error)}]
         return _failure(400, "INPUT_INVALID", "The input is invalid", details)
 
     async def _quoted(
-        self, offer: PriceQuote, taker: Address, net: int, least: int
+        self, offer: base.PriceQuote, taker: Address, net: int, least: int
     ) -> dict[str, Any]:
         sell, buy = offer.route.sell.lower(), offer.route.buy.lower()
         fee = {"amount": str(offer.promised - net), "token": buy, "type": "volume"}
@@ -182,7 +174,7 @@ class StandIn(VendorStandIn):
             "zid": _zid(),
         }
 
-    async def _issues(self, offer: PriceQuote, taker: Address) -> dict[str, Any]:
+    async def _issues(self, offer: base.PriceQuote, taker: Address) -> dict[str, Any]:
         chain, token, amount = self.market.chain, offer.route.sell, offer.amount
         spender = self.spender
         allowance = await chain.allowance(token, taker, spender)
@@ -197,7 +189,7 @@ class StandIn(VendorStandIn):
         }
 
 
-def _route(offer: PriceQuote) -> dict[str, Any]:
+def _route(offer: base.PriceQuote) -> dict[str, Any]:
     fills = []
     for hop in offer.route.hops:
         ends = {"from": hop.token_in.lower(), "to": hop.token_out.lower()}
