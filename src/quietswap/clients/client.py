@@ -8,16 +8,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from quietswap import errors
 from quietswap.chain.address import Address
-from quietswap.errors.clients import (
-    DailyValueLimitExceeded,
-    OpenOrderLimitExceeded,
-    QuoteLimitExceeded,
-    SwapValueLimitExceeded,
-    SwapValueUnknown,
-    TokenNotAllowed,
-    WalletNotAllowed,
-)
 
 # What a client may do: the scope of its keys, and its limits.
 #
@@ -84,20 +76,20 @@ class ClientLimits:
     def check_trade(self, wallet: Address, tokens: Iterable[Address]) -> None:
         """Raise WalletNotAllowed or TokenNotAllowed for an address outside the allow lists."""
         if self.wallets and wallet not in self.wallets:
-            raise WalletNotAllowed(wallet=wallet)
+            raise errors.WalletNotAllowed(wallet=wallet)
         for token in tokens:
             if self.tokens and token not in self.tokens:
-                raise TokenNotAllowed(token=token)
+                raise errors.TokenNotAllowed(token=token)
 
     def check_value(self, usd_cents: int | None) -> None:
         """Check the value of one swap. Raises SwapValueUnknown, SwapValueLimitExceeded."""
         if self.usd_cents_per_swap is None and self.usd_cents_per_day is None:
             return
         if usd_cents is None:
-            raise SwapValueUnknown
+            raise errors.SwapValueUnknown
         limit = self.usd_cents_per_swap
         if limit is not None and usd_cents > limit:
-            raise SwapValueLimitExceeded(limit_cents=limit, value_cents=usd_cents)
+            raise errors.SwapValueLimitExceeded(limit_cents=limit, value_cents=usd_cents)
 
     def check_unknown(self, wallet: Address) -> None:
         """Check a transaction of unknown content.
@@ -107,25 +99,25 @@ class ClientLimits:
         """
         self.check_trade(wallet, ())
         if self.tokens:
-            raise TokenNotAllowed(token=None)
+            raise errors.TokenNotAllowed(token=None)
         if self.usd_cents_per_swap is not None or self.usd_cents_per_day is not None:
-            raise SwapValueUnknown(unknown_content=True)
+            raise errors.SwapValueUnknown(unknown_content=True)
 
     def check_quotes(self, used: int, now_ms: int) -> None:
         """Check the number of quotes of this day with the new one. Raises QuoteLimitExceeded."""
         if self.quotes_per_day is not None and used > self.quotes_per_day:
-            raise QuoteLimitExceeded(limit=self.quotes_per_day, **_day_end(now_ms))
+            raise errors.QuoteLimitExceeded(limit=self.quotes_per_day, **_day_end(now_ms))
 
     def check_open_orders(self, count: int) -> None:
         """Check the number of open orders with the new one. Raises OpenOrderLimitExceeded."""
         if self.open_orders is not None and count > self.open_orders:
-            raise OpenOrderLimitExceeded(limit=self.open_orders)
+            raise errors.OpenOrderLimitExceeded(limit=self.open_orders)
 
     def check_day(self, usd_cents: int, value_cents: int, now_ms: int) -> None:
         """Check the value of this day with the new swap in it. Raises DailyValueLimitExceeded."""
         limit = self.usd_cents_per_day
         if limit is not None and usd_cents > limit:
-            raise DailyValueLimitExceeded(
+            raise errors.DailyValueLimitExceeded(
                 limit_cents=limit,
                 used_cents=usd_cents - value_cents,
                 value_cents=value_cents,

@@ -17,19 +17,7 @@ from quietswap.clock import Clock
 from quietswap.errors.base import RateLimitExceeded, RequestError
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.wallet_rpc import parameters, wire
-from quietswap.wallet_rpc.parameters import (
-    CALL_MEMBERS,
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    LIMIT_EXCEEDED,
-    METHOD_NOT_FOUND,
-    RESOURCE_UNAVAILABLE,
-    TRANSACTION_REJECTED,
-    RpcError,
-    bad_parameters,
-    check_log_range,
-    needs_head,
-)
+from quietswap.wallet_rpc.parameters import RpcError, bad_parameters
 from quietswap.wallet_rpc.tokens import WalletRpcToken
 from quietswap.wallet_rpc.wire import Call, Invalid, Message, Notification
 
@@ -43,7 +31,7 @@ from quietswap.wallet_rpc.wire import Call, Invalid, Message, Notification
 MOST_CALL_GAS = 10_000_000
 MOST_ESTIMATE_GAS = 1 << 24
 """No transaction can have more: https://eips.ethereum.org/EIPS/eip-7825"""
-_MEMBERS = (*CALL_MEMBERS, "type", "chainId")
+_MEMBERS = (*parameters.CALL_MEMBERS, "type", "chainId")
 _OVERRIDES = ("balance", "nonce", "state", "stateDiff")
 _ELSEWHERE = "on an RPC URL of the web page; URLs made with an API key allow it"
 
@@ -105,31 +93,31 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class WalletRpc:
-    """Answers JSON-RPC calls of one token; `request_id` names the request in the log."""
+    """Answers the JSON-RPC calls of one body; `request_id` names the request in the log."""
 
     use_cases: UseCases
     options: WalletRpcOptions
     clock: Clock
+    token: WalletRpcToken
+    request_id: str
 
-    async def answer(self, token: WalletRpcToken, message: Message, request_id: str) -> list[bytes]:
+    async def answer(self, message: Message) -> list[bytes]:
         """Return the responses of the requests that get one, in their order. Never raises."""
         slots = [_slot(item) for item in message.items if not isinstance(item, Notification)]
-        sends, reads = self._sorted(token, [slot for slot in slots if slot.outcome is None])
-        await self._send_all(token, sends, request_id)
-        await self._guarded(reads, self._read_all(token, reads, request_id), request_id)
+        sends, reads = self._sorted([slot for slot in slots if slot.outcome is None])
+        await self._send_all(sends)
+        await self._guarded(reads, self._read_all(reads))
         answers = [_response(slot) for slot in slots]
         if not message.is_batch and slots and isinstance(slots[0].outcome, RpcError):
             observe.request_refused(str(slots[0].outcome.code))
         return answers
 
-    def _sorted(
-        self, token: WalletRpcToken, slots: Sequence[_Slot]
-    ) -> tuple[list[_Slot], list[_Slot]]:
+    def _sorted(self, slots: Sequence[_Slot]) -> tuple[list[_Slot], list[_Slot]]:
         """Settle what needs no other service, and return the sends and the reads that remain."""
         sends, reads, heavy = [], [], 0
         for slot in slots:
             try:
-                slot.outcome = _local_answer(token, slot.call)
+                slot.outcome = _local_answer(self.token, slot.call)
                 if slot.outcome is not None:
                     continue
                 if slot.call.method == SEND:
@@ -139,96 +127,89 @@ class WalletRpc:
                 heavy += is_heavy
                 if is_heavy and heavy > MOST_HEAVY:
                     text = f"a body has at most {MOST_HEAVY} calls for {HEAVY}"
-                    raise RpcError(LIMIT_EXCEEDED, text)
+                    raise RpcError(parameters.LIMIT_EXCEEDED, text)
                 reads.append(slot)
             except RpcError as error:
                 slot.outcome = error
         return sends, reads
 
-    async def _send_all(
-        self, token: WalletRpcToken, slots: Sequence[_Slot], request_id: str
-    ) -> None:
+    async def _send_all(self, slots: Sequence[_Slot]) -> None:
         """Send one transaction after the other, because their nonces follow each other."""
         started = self.clock.monotonic()
         for slot in slots:
             if self.clock.monotonic() - started > self.options.sends_s:
                 text = "not sent anywhere: the sends before it took too long; send it again"
-                slot.outcome = RpcError(LIMIT_EXCEEDED, text)
+                slot.outcome = RpcError(parameters.LIMIT_EXCEEDED, text)
                 continue
-            await self._guarded([slot], self._send(token, slot, request_id), request_id)
+            await self._guarded([slot], self._send(slot))
 
-    async def _send(self, token: WalletRpcToken, slot: _Slot, request_id: str) -> None:
+    async def _send(self, slot: _Slot) -> None:
         try:
-            tx_hash = await self.use_cases.rpc_send(token, slot.call.params[0])
+            tx_hash = await self.use_cases.rpc_send(self.token, slot.call.params[0])
             slot.outcome = _encode(tx_hash)
         except RequestError as error:
             slot.outcome = rejected(error)
         except (StoreUnavailable, NodeUnavailable) as error:
-            observe.request_unserved(request_id, SEND, str(error))
-            slot.outcome = RpcError(RESOURCE_UNAVAILABLE, _UNKNOWN)
+            observe.request_unserved(self.request_id, SEND, str(error))
+            slot.outcome = RpcError(parameters.RESOURCE_UNAVAILABLE, _UNKNOWN)
 
-    async def _read_all(
-        self, token: WalletRpcToken, slots: Sequence[_Slot], request_id: str
-    ) -> None:
+    async def _read_all(self, slots: Sequence[_Slot]) -> None:
         try:
             async with asyncio.timeout(self.options.timeout_s):
-                await self._read(token, await self._with_bounded_logs(token, slots))
+                await self._read(await self._with_bounded_logs(slots))
         except (NodeUnavailable, StoreUnavailable, TimeoutError) as error:
-            observe.request_unserved(request_id, "wallet_rpc", str(error) or "no answer in time")
+            reason = str(error) or "no answer in time"
+            observe.request_unserved(self.request_id, "wallet_rpc", reason)
             for slot in slots:
-                slot.outcome = slot.outcome or RpcError(RESOURCE_UNAVAILABLE, _UNAVAILABLE)
+                slot.outcome = slot.outcome or RpcError(
+                    parameters.RESOURCE_UNAVAILABLE, _UNAVAILABLE
+                )
 
-    async def _with_bounded_logs(
-        self, token: WalletRpcToken, slots: Sequence[_Slot]
-    ) -> list[_Slot]:
+    async def _with_bounded_logs(self, slots: Sequence[_Slot]) -> list[_Slot]:
         """Return the slots without the reads of logs from too many blocks, which get an error."""
         filters = [slot for slot in slots if slot.call.method == "eth_getLogs"]
         head = None
-        if any(needs_head(slot.call.params[0]) for slot in filters):
-            [answer] = await self.use_cases.rpc_node.read(
-                [RpcCall("eth_blockNumber")], token.client_id
-            )
+        if any(parameters.needs_head(slot.call.params[0]) for slot in filters):
+            call, client_id = RpcCall("eth_blockNumber"), self.token.client_id
+            [answer] = await self.use_cases.rpc_node.read([call], client_id)
             head = _quantity(answer)
         for slot in filters:
             try:
-                check_log_range(slot.call.params[0], head, self.options.logs_blocks)
+                parameters.check_log_range(slot.call.params[0], head, self.options.logs_blocks)
             except RpcError as error:
                 slot.outcome = error
         return [slot for slot in slots if slot.outcome is None]
 
-    async def _read(self, token: WalletRpcToken, slots: Sequence[_Slot]) -> None:
+    async def _read(self, slots: Sequence[_Slot]) -> None:
         if not slots:
             return
         calls = [RpcCall(slot.call.method, slot.call.params) for slot in slots]
-        answers = await self.use_cases.rpc_node.read(calls, token.client_id)
+        answers = await self.use_cases.rpc_node.read(calls, self.token.client_id)
         for slot, answer in zip(slots, answers, strict=True):
             if isinstance(answer, RpcErrorObject):
                 slot.outcome = RpcError(answer.code, answer.message, answer.data)
             else:
-                slot.outcome = await self._with_live_orders(token, slot.call, answer)
+                slot.outcome = await self._with_live_orders(slot.call, answer)
 
-    async def _with_live_orders(self, token: WalletRpcToken, call: Call, answer: bytes) -> bytes:
+    async def _with_live_orders(self, call: Call, answer: bytes) -> bytes:
         """Return the node's answer, or what a live order of this client adds to it."""
         if call.method == "eth_getTransactionByHash" and answer == _NULL:
             tx_hash = call.params[0].lower()
-            pending = await self.use_cases.rpc_orders.pending(token, tx_hash)
+            pending = await self.use_cases.rpc_orders.pending(self.token, tx_hash)
             return _NULL if pending is None else _encode(pending)
         if call.method == "eth_getTransactionCount" and call.params[1:] == ["pending"]:
             wallet: Address = from_any_case(call.params[0])
-            nonce = await self.use_cases.rpc_orders.next_nonce(token, wallet)
+            nonce = await self.use_cases.rpc_orders.next_nonce(self.token, wallet)
             return answer if nonce is None else _encode(hex(max(nonce, _quantity(answer))))
         return answer
 
-    async def _guarded(
-        self, slots: Sequence[_Slot], work: Awaitable[None], request_id: str
-    ) -> None:
+    async def _guarded(self, slots: Sequence[_Slot], work: Awaitable[None]) -> None:
         """Do the work; an unexpected failure is logged, and the calls get an internal error."""
         try:
             await work
         except Exception as error:  # noqa: BLE001  one call must not end the answers of others
-            observe.request_failed(request_id, "wallet_rpc", error)
-            data = {"code": "INTERNAL_SERVER_ERROR", "details": {"requestId": request_id}}
-            failure = RpcError(INTERNAL_ERROR, "the service failed; the cause is in its log", data)
+            observe.request_failed(self.request_id, "wallet_rpc", error)
+            failure = parameters.service_failed(self.request_id)
             for slot in slots:
                 slot.outcome = slot.outcome or failure
 
@@ -244,7 +225,8 @@ def _local_answer(token: WalletRpcToken, call: Call) -> bytes | None:
         is_name = call.method.isascii() and call.method.isidentifier()  # others may be anything
         name = f" {call.method[:60]}" if is_name else ""
         raise RpcError(
-            METHOD_NOT_FOUND, f"the method{name} does not exist here, see docs/wallets.md"
+            parameters.METHOD_NOT_FOUND,
+            f"the method{name} does not exist here, see docs/wallets.md",
         )
     if call.by_name:
         raise bad_parameters("they must be an array")
@@ -267,8 +249,8 @@ def rejected(error: RequestError) -> RpcError:
         data["orderId"] = order_id
     if isinstance(error, RateLimitExceeded):
         data["details"] = {"retryAfter": error.retry_after, "limit": error.limit}
-        return RpcError(LIMIT_EXCEEDED, error.message, data)
-    return RpcError(TRANSACTION_REJECTED, error.message + _known_words(error), data)
+        return RpcError(parameters.LIMIT_EXCEEDED, error.message, data)
+    return RpcError(parameters.TRANSACTION_REJECTED, error.message + _known_words(error), data)
 
 
 def _known_words(error: RequestError) -> str:
@@ -294,7 +276,7 @@ def _quantity(answer: NodeAnswer) -> int:
 def _slot(item: Call | Invalid) -> _Slot:
     if isinstance(item, Call):
         return _Slot(item)
-    return _Slot(Call(_NULL, "", []), RpcError(INVALID_REQUEST, item.reason))
+    return _Slot(Call(_NULL, "", []), RpcError(parameters.INVALID_REQUEST, item.reason))
 
 
 def _response(slot: _Slot) -> bytes:

@@ -21,18 +21,11 @@ from quietswap.clock import Clock
 from quietswap.contract.errors import status_of
 from quietswap.errors.base import RequestError
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.wallet_rpc import wire
+from quietswap.wallet_rpc import parameters, wire
 from quietswap.wallet_rpc.dispatch import WalletRpc
-from quietswap.wallet_rpc.parameters import (
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    LIMIT_EXCEEDED,
-    RESOURCE_NOT_FOUND,
-    RESOURCE_UNAVAILABLE,
-    RpcError,
-)
+from quietswap.wallet_rpc.parameters import RpcError
 from quietswap.wallet_rpc.tokens import WalletRpcToken
-from quietswap.wallet_rpc.wire import Call, Invalid, Message
+from quietswap.wallet_rpc.wire import Call, Message, Notification
 
 PATH = "/rpc/{token}"
 _SECRET = re.compile(r"qr_[0-9a-f]{64}")
@@ -44,7 +37,6 @@ _PREFLIGHT = (
     (b"access-control-allow-private-network", b"true"),
     (b"access-control-max-age", b"7200"),
 )
-Header = tuple[bytes, bytes]
 
 
 class _Refused(Exception):
@@ -97,21 +89,21 @@ class WalletRpcEndpoint:
         except RequestError as error:
             status = status_of(error.code, self.name)
             data = {"code": error.code, "details": error.details}
-            raise _Refused(status, RpcError(INVALID_REQUEST, error.message, data)) from None
+            raise _Refused(
+                status, RpcError(parameters.INVALID_REQUEST, error.message, data)
+            ) from None
         except BodyMemoryFull:
             text = "too many requests are being received; nothing was sent; try again in a second"
-            raise _Refused(503, RpcError(LIMIT_EXCEEDED, text)) from None
+            raise _Refused(503, RpcError(parameters.LIMIT_EXCEEDED, text)) from None
         except StoreUnavailable as error:
             observe.request_unserved(request_id, self.name, str(error))
             text = "a part of the service is away; nothing was sent; try again in a few seconds"
-            raise _Refused(503, RpcError(RESOURCE_UNAVAILABLE, text)) from None
+            raise _Refused(503, RpcError(parameters.RESOURCE_UNAVAILABLE, text)) from None
         except _Refused:
             raise
         except Exception as error:  # noqa: BLE001  the answer must be JSON-RPC
             observe.request_failed(request_id, self.name, error)
-            data = {"code": "INTERNAL_SERVER_ERROR", "details": {"requestId": request_id}}
-            text = "the service failed; the cause is in its log"
-            raise _Refused(500, RpcError(INTERNAL_ERROR, text, data)) from None
+            raise _Refused(500, parameters.service_failed(request_id)) from None
 
     async def _token(self, scope: Scope) -> WalletRpcToken:
         """Return the live token of the path. Wrong tokens count as wrong API keys do."""
@@ -128,7 +120,7 @@ class WalletRpcEndpoint:
         text = "too many requests with a wrong RPC URL; nothing was sent"
         await self._count_address(scope, "guess", limits.failures, text)
         text = "this RPC URL does not exist or was revoked; nothing was sent"
-        raise _Refused(401, RpcError(RESOURCE_NOT_FOUND, text, {"code": "UNAUTHORIZED"}))
+        raise _Refused(401, RpcError(parameters.RESOURCE_NOT_FOUND, text, {"code": "UNAUTHORIZED"}))
 
     async def _count_address(self, scope: Scope, name: str, most: int, text: str) -> None:
         """Count the request for its client address; `text` is the refusal of too many."""
@@ -136,7 +128,9 @@ class WalletRpcEndpoint:
         window_s = self.options.limits.window_s
         window = await self.use_cases.guesses.hit(f"{name}:{address}", most, window_s)
         if not window.allowed:
-            raise _Refused(429, RpcError(LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED"}))
+            raise _Refused(
+                429, RpcError(parameters.LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED"})
+            )
 
     async def _answer(self, scope: Scope, token: WalletRpcToken, raw: bytes) -> bytes:
         try:
@@ -148,10 +142,12 @@ class WalletRpcEndpoint:
         over = await self._hit(scope, token, len(message.items))
         if over is not None:
             observe.request_refused(str(over.code))
-            return _joined(message, _refuse_all(message, over))
-        rpc = WalletRpc(self.use_cases, self.options.wallet_rpc, self.clock)
-        answers = await rpc.answer(token, message, scope["state"]["request_id"])
-        return _joined(message, answers)
+            requests = (item for item in message.items if not isinstance(item, Notification))
+            ids = (item.id if isinstance(item, Call) else b"null" for item in requests)
+            return _joined(message, [wire.error(one, over) for one in ids])
+        options, request_id = self.options.wallet_rpc, scope["state"]["request_id"]
+        rpc = WalletRpc(self.use_cases, options, self.clock, token, request_id)
+        return _joined(message, await rpc.answer(message))
 
     async def _hit(self, scope: Scope, token: WalletRpcToken, calls: int) -> RpcError | None:
         """Count the calls; return the error if they exceed the token's budget."""
@@ -163,15 +159,9 @@ class WalletRpcEndpoint:
         wait_s = max(-(-(window.reset_ms - self.clock.now_ms()) // 1000), 1)
         details: dict[str, Any] = {"retryAfter": wait_s, "limit": limit, "window": window_s}
         text = f"more than {limit} calls in {window_s} seconds; nothing was sent"
-        return RpcError(LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED", "details": details})
-
-
-def _refuse_all(message: Message, error: RpcError) -> list[bytes]:
-    return [
-        wire.error(item.id if isinstance(item, Call) else b"null", error)
-        for item in message.items
-        if isinstance(item, Call | Invalid)
-    ]
+        return RpcError(
+            parameters.LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED", "details": details}
+        )
 
 
 def _joined(message: Message, answers: list[bytes]) -> bytes:
@@ -180,7 +170,7 @@ def _joined(message: Message, answers: list[bytes]) -> bytes:
     return b"[" + b",".join(answers) + b"]" if message.is_batch else answers[0]
 
 
-def _cors_headers(headers: Mapping[bytes, bytes]) -> tuple[Header, ...]:
+def _cors_headers(headers: Mapping[bytes, bytes]) -> tuple[tuple[bytes, bytes], ...]:
     """Return the CORS headers for a browser extension; any other origin gets none."""
     origin = headers.get(b"origin", b"")
     if not _EXTENSION.fullmatch(origin):

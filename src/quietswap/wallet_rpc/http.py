@@ -9,31 +9,9 @@ from quietswap.api.parsing.requests import parse_wallet
 from quietswap.chain.address import Address
 from quietswap.contract import base
 from quietswap.contract import clients as contract
-from quietswap.contract.clients import (
-    RevokedRpcToken,
-    RevokedRpcTokenEnvelope,
-    RpcTokenBody,
-    RpcTokenData,
-    RpcTokenEnvelope,
-    RpcTokenListData,
-    RpcTokenListEnvelope,
-    RpcTokenPath,
-)
 from quietswap.errors.clients import RpcTokenNotFound
 from quietswap.errors.requests import InvalidAddress, InvalidParameter
 from quietswap.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
-
-# RPC URLs of wallets: domain values to contract Structs.
-
-
-def rpc_token_response(token: WalletRpcToken) -> contract.RpcToken:
-    """Return one entry of `data.tokens` of GET /api/v1/mev/rpc."""
-    return contract.RpcToken(**_members(token))
-
-
-def created_rpc_token_response(token: WalletRpcToken, url: str) -> contract.CreatedRpcToken:
-    """Return `data.token` of POST /api/v1/mev/rpc."""
-    return contract.CreatedRpcToken(**_members(token), url=url)
 
 
 def _members(token: WalletRpcToken) -> dict[str, Any]:
@@ -46,20 +24,6 @@ def _members(token: WalletRpcToken) -> dict[str, Any]:
         "created_at": iso_timestamp(token.created_at_ms),
         "revoked_at": None if revoked is None else iso_timestamp(revoked),
     }
-
-
-# The body of a new RPC URL to domain values.
-
-
-_POLICIES = ("refuse", "private")
-
-
-def parse_rpc_token(body: dict[str, Any]) -> tuple[str, list[Address], UnmatchedPolicy]:
-    """Return name, wallets and treatment of unmatched transactions.
-
-    Raises InvalidAddress and InvalidParameter.
-    """
-    return _name(body.get("name")), _wallets(body["wallets"]), _unmatched(body.get("unmatched"))
 
 
 def _name(text: str | None) -> str:
@@ -87,53 +51,49 @@ def _wallets(values: list[Any]) -> list[Address]:
     return [parse_wallet(value, f"wallets[{place}]") for place, value in enumerate(values)]
 
 
-def _unmatched(text: str | None) -> UnmatchedPolicy:
-    policy = text or "refuse"
-    if policy not in _POLICIES:
+def _unmatched(body: dict[str, Any]) -> UnmatchedPolicy:
+    policy = body.get("unmatched") or "refuse"
+    if policy not in ("refuse", "private"):
         reason = "it must be refuse or private"
         raise InvalidParameter(parameter="unmatched", provided=shown(policy), reason=reason)
     return cast("UnmatchedPolicy", policy)
 
 
-def parse_rpc_token_id(text: str) -> str:
-    """Return an id that could exist. Raises RpcTokenNotFound for any other text."""
-    if not (text.startswith("rpc_") and text.isascii() and text.isprintable() and len(text) < 64):
-        raise RpcTokenNotFound
-    return text
-
-
-# The handlers that create, list and revoke RPC URLs of wallets.
-
-
 @operation(
     "POST /api/v1/mev/rpc",
     "MISSING_PARAMETER INVALID_ADDRESS INVALID_PARAMETER SERVICE_UNAVAILABLE",
-    body=RpcTokenBody,
+    body=contract.RpcTokenBody,
 )
-async def rpc_token_create(request: ApiRequest) -> RpcTokenEnvelope:
+async def rpc_token_create(request: ApiRequest) -> contract.RpcTokenEnvelope:
     """Create an RPC URL for wallets."""
-    name, wallets, unmatched = parse_rpc_token(request.body)
+    body = request.body
+    name, wallets, unmatched = _name(body.get("name")), _wallets(body["wallets"]), _unmatched(body)
     token, url = await request.use.rpc_tokens.create(request.key, name, wallets, unmatched)
-    data = RpcTokenData(token=created_rpc_token_response(token, url))
-    return RpcTokenEnvelope(ok=True, data=data)
+    data = contract.RpcTokenData(token=contract.CreatedRpcToken(**_members(token), url=url))
+    return contract.RpcTokenEnvelope(ok=True, data=data)
 
 
 @operation("GET /api/v1/mev/rpc", "SERVICE_UNAVAILABLE")
-async def rpc_token_list(request: ApiRequest) -> RpcTokenListEnvelope:
+async def rpc_token_list(request: ApiRequest) -> contract.RpcTokenListEnvelope:
     """RPC URLs of the client, without their secrets."""
     tokens = await request.use.rpc_tokens.list(request.key)
-    data = RpcTokenListData(tokens=tuple(map(rpc_token_response, tokens)))
-    return RpcTokenListEnvelope(ok=True, data=data)
+    data = contract.RpcTokenListData(
+        tokens=tuple(contract.RpcToken(**_members(each)) for each in tokens)
+    )
+    return contract.RpcTokenListEnvelope(ok=True, data=data)
 
 
 @operation(
     "DELETE /api/v1/mev/rpc/{tokenId}",
     "RPC_TOKEN_NOT_FOUND SERVICE_UNAVAILABLE",
-    path_params=RpcTokenPath,
+    path_params=contract.RpcTokenPath,
 )
-async def rpc_token_revoke(request: ApiRequest) -> RevokedRpcTokenEnvelope:
+async def rpc_token_revoke(request: ApiRequest) -> contract.RevokedRpcTokenEnvelope:
     """Revoke an RPC URL."""
-    token_id = parse_rpc_token_id(request.path_params["tokenId"])
+    token_id = request.path_params["tokenId"]
+    is_plain = token_id.isascii() and token_id.isprintable() and len(token_id) < 64
+    if not (is_plain and token_id.startswith("rpc_")):  # such an id cannot exist
+        raise RpcTokenNotFound
     revoked_at_ms = await request.use.rpc_tokens.revoke(request.key, token_id)
-    data = RevokedRpcToken(id=token_id, revoked_at=iso_timestamp(revoked_at_ms))
-    return RevokedRpcTokenEnvelope(ok=True, data=data)
+    data = contract.RevokedRpcToken(id=token_id, revoked_at=iso_timestamp(revoked_at_ms))
+    return contract.RevokedRpcTokenEnvelope(ok=True, data=data)

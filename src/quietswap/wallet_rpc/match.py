@@ -107,7 +107,7 @@ class MatchTransaction:
                 if not rival.status.is_terminal:
                     raise rules.nonce_in_use(rival)
         if known is not None and known.kind is not OrderKind.SWAP:
-            plan = _plan_like(known, known.kind, _trade_of(known))
+            plan = _plan_like(known)
             return MatchedTransaction(plan, _spend(plan, signed), "sent again")
         return await self._new(token, signed)
 
@@ -119,7 +119,7 @@ class MatchTransaction:
             return None
         if rules.is_empty_self_transfer(signed):
             target = min(rivals, key=rules.is_cancel)
-            plan = _plan_like(target, OrderKind.CANCEL, CancelOrderTerms.trade)
+            plan = _plan_like(target, is_cancel=True)
             nothing = RequiredSpend(WETH, 0, spender=None)
             return MatchedTransaction(
                 plan, nothing, f"cancel of {target.order_id}", replaces=rivals
@@ -127,7 +127,7 @@ class MatchTransaction:
         for rival in rivals:
             before = _call_of(rival)
             if before is not None and rules.same_call(before, signed.params):
-                plan = _plan_like(rival, rival.kind, _trade_of(rival))
+                plan = _plan_like(rival)
                 return MatchedTransaction(
                     plan,
                     _spend(plan, signed),
@@ -260,28 +260,22 @@ def _spend(plan: PlannedOrder, signed: SignedTransaction) -> RequiredSpend:
     return RequiredSpend(WETH, trade.sell_amount if unwraps else 0, spender=None)
 
 
-def _plan_like(order: Order, kind: OrderKind, trade: Trade) -> PlannedOrder:
-    """Return an order that goes to the endpoint of another one: the relay that holds it."""
+def _plan_like(order: Order, *, is_cancel: bool = False) -> PlannedOrder:
+    """Return the same order again, or its cancel, at its endpoint: the relay that holds it."""
+    is_swap = order.kind is OrderKind.SWAP and not is_cancel
+    trade = Trade(
+        order.sell_token, order.buy_token, order.sell_amount, order.min_buy_amount, order.buy_amount
+    )
     return PlannedOrder(
         client_id=order.client_id,
-        kind=kind,
-        trade=trade,
+        kind=OrderKind.CANCEL if is_cancel else order.kind,
+        trade=CancelOrderTerms.trade if is_cancel else trade,
         tier=order.tier,
         endpoint_type=order.endpoint_type,
         share_mode=order.share_mode,
-        source=order.source if kind is OrderKind.SWAP else None,
-        usd_cents=order.usd_cents if kind is OrderKind.SWAP else None,
-        quote_id=order.quote_id if kind is OrderKind.SWAP else None,
-    )
-
-
-def _trade_of(order: Order) -> Trade:
-    return Trade(
-        order.sell_token,
-        order.buy_token,
-        order.sell_amount,
-        order.min_buy_amount,
-        order.buy_amount,
+        source=order.source if is_swap else None,
+        usd_cents=order.usd_cents if is_swap else None,
+        quote_id=order.quote_id if is_swap else None,
     )
 
 

@@ -37,6 +37,12 @@ def bad_parameters(reason: str) -> RpcError:
     return RpcError(INVALID_PARAMS, f"invalid parameters: {reason}")
 
 
+def service_failed(request_id: str) -> RpcError:
+    """Return the error of an unexpected failure, whose cause is in the log under the request id."""
+    data = {"code": "INTERNAL_SERVER_ERROR", "details": {"requestId": request_id}}
+    return RpcError(INTERNAL_ERROR, "the service failed; the cause is in its log", data)
+
+
 MOST_GAS = 50_000_000
 """Gas of one eth_call; geth's own default (--rpc.gascap)."""
 MOST_DATA_BYTES = 131_072

@@ -18,16 +18,8 @@ from quietswap.chain.address import Address, BadAddress, from_any_case
 from quietswap.chain.signed import MAINNET
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
+from quietswap.contract import clients as contract
 from quietswap.contract.base import Envelope
-from quietswap.contract.clients import (
-    ConnectionCheck,
-    InclusionRecord,
-    WebSessionBody,
-    WebSessionEnvelope,
-    WebSessionResponse,
-    WebStatusEnvelope,
-    WebStatusResponse,
-)
 from quietswap.errors.base import Unauthorized
 from quietswap.errors.requests import InvalidAddress
 from quietswap.orders.comparison import GRACE_MS
@@ -194,16 +186,16 @@ class WebSessionEndpoint(_PageEndpoint):
         end_ms, secure = key.expires_at_ms or 0, self.web.secure
         lasts_s = max(end_ms - self.clock.now_ms(), 0) // 1000
         cookie = set_cookie(cookie_name(secure=secure), secret, lasts_s, path="/", secure=secure)
-        data = WebSessionResponse(
+        data = contract.WebSessionResponse(
             chain_id=MAINNET,
             explorer_url=self.web.explorer_url,
-            connected=ConnectionCheck(to=CONNECTED_TO, data=CONNECTED_DATA),
+            connected=contract.ConnectionCheck(to=CONNECTED_TO, data=CONNECTED_DATA),
             quote_seconds=self.web.quote_s,
             taken_seconds=self.web.quote_s + GRACE_MS // 1000,
             expires_at=iso_timestamp(end_ms),
             address=address,
         )
-        return WebSessionEnvelope(ok=True, data=data), [(b"set-cookie", cookie.encode())]
+        return contract.WebSessionEnvelope(ok=True, data=data), [(b"set-cookie", cookie.encode())]
 
     async def _session(self, scope: Scope, client: str) -> tuple[ApiKey, str]:
         """Return the key and the secret of the browser's session, or of a new one."""
@@ -225,7 +217,7 @@ class WebSessionEndpoint(_PageEndpoint):
         with self.body_memory.reserve(_BODIES) as grow:
             timeout_s = self.options.body_timeout_s
             raw = await read_body(headers, receive, _MAX_BODY, timeout_s, grow)
-        given = parse_body(raw, WebSessionBody).get("address")
+        given = parse_body(raw, contract.WebSessionBody).get("address")
         if given is None:
             return None
         try:
@@ -252,13 +244,13 @@ class WebStatusEndpoint(_PageEndpoint):
         record = None
         if found is not None:
             orders = min(found.count, MANY)
-            record = InclusionRecord(
+            record = contract.InclusionRecord(
                 orders=orders, days=INCLUSION_DAYS, half_s=found.p50, most_s=found.p90
             )
-        data = WebStatusResponse(
+        data = contract.WebStatusResponse(
             node=checks["node"] == "ok",
             relay=checks["relay"] == "ok",
             sources=checks["sources"] == "ok",
             inclusion=record,
         )
-        return WebStatusEnvelope(ok=True, data=data), []
+        return contract.WebStatusEnvelope(ok=True, data=data), []

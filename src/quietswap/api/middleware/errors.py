@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from quietswap import observe
+from quietswap import errors, observe
 from quietswap.api import json
 from quietswap.api.endpoint import operation_name, operation_of
 from quietswap.api.operation import ApiOptions, RateLimits
@@ -19,15 +19,6 @@ from quietswap.api.parsing.headers import client_address
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.clock import Clock
 from quietswap.contract.errors import status_of
-from quietswap.errors.base import (
-    InternalServerError,
-    MethodNotAllowed,
-    NotFound,
-    RateLimitExceeded,
-    RequestError,
-    Unauthorized,
-)
-from quietswap.errors.clients import DailyValueLimitExceeded, QuoteLimitExceeded, TooManyStreams
 from quietswap.orders.stores import StoreUnavailable
 
 OnAnswer = Callable[[str, int, float], None]
@@ -148,19 +139,19 @@ class ErrorHandlerMiddleware:
                 return
             await error_response(api_error, operation_name(scope))(scope, receive, send)
 
-    def _api_error(self, scope: Scope, error: Exception) -> RequestError:
+    def _api_error(self, scope: Scope, error: Exception) -> errors.RequestError:
         operation = operation_of(scope)
         codes = operation.codes if operation else ()
         request_id = scope["state"]["request_id"]
         match error:
-            case RequestError():
+            case errors.RequestError():
                 return error
             case HTTPException(status_code=404):
-                return NotFound(path=_shown_path(scope["path"]))
+                return errors.NotFound(path=_shown_path(scope["path"]))
             case HTTPException(status_code=405):
                 return _method_not_allowed(scope["method"], error.headers or {})
             case BodyMemoryFull(of_client=True):
-                return RateLimitExceeded(
+                return errors.RateLimitExceeded(
                     retry_after=1,
                     limit=self.limits.requests,
                     window=self.limits.window_s,
@@ -173,7 +164,7 @@ class ErrorHandlerMiddleware:
                 return json.unavailable_error(codes)
             case _:
                 observe.request_failed(request_id, operation_name(scope), error)
-                return InternalServerError(request_id=request_id)
+                return errors.InternalServerError(request_id=request_id)
 
 
 def _shown_path(path: str) -> str:
@@ -181,13 +172,13 @@ def _shown_path(path: str) -> str:
     return _SECRET.sub(r"\1…", path[:200].encode("utf-8", "replace").decode())
 
 
-def _method_not_allowed(method: str, headers: Mapping[str, str]) -> MethodNotAllowed:
+def _method_not_allowed(method: str, headers: Mapping[str, str]) -> errors.MethodNotAllowed:
     # Starlette's Route lists the methods in any order; its StaticFiles does not list them
     allowed = sorted(headers.get("Allow", "GET, HEAD").split(", "))
-    return MethodNotAllowed(method=method[:20], allowed=allowed)
+    return errors.MethodNotAllowed(method=method[:20], allowed=allowed)
 
 
-def error_response(error: RequestError, operation: str) -> Response:
+def error_response(error: errors.RequestError, operation: str) -> Response:
     """Return the envelope of an error with the HTTP status that it has on an operation."""
     return Response(
         msgspec.json.encode(json.error_envelope(error)),
@@ -197,19 +188,19 @@ def error_response(error: RequestError, operation: str) -> Response:
     )
 
 
-def _headers(error: RequestError) -> dict[str, str]:
+def _headers(error: errors.RequestError) -> dict[str, str]:
     """Return the headers that RFC 9110 requires with an error."""
     match error:
         case (
-            RateLimitExceeded()
-            | TooManyStreams()
-            | QuoteLimitExceeded()
-            | DailyValueLimitExceeded()
+            errors.RateLimitExceeded()
+            | errors.TooManyStreams()
+            | errors.QuoteLimitExceeded()
+            | errors.DailyValueLimitExceeded()
         ):
             return {"retry-after": str(error.retry_after)}
-        case MethodNotAllowed():
+        case errors.MethodNotAllowed():
             return {"allow": ", ".join(error.allowed)}
-        case Unauthorized():
+        case errors.Unauthorized():
             return {"www-authenticate": 'ApiKey header="X-API-Key"'}
         case _:
             return {}

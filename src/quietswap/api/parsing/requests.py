@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from quietswap import amounts
+from quietswap import amounts, errors
 from quietswap.api.parsing.body import struct_fields, unwrap
 from quietswap.api.parsing.query import shown
 from quietswap.chain import address as addresses
@@ -17,18 +17,6 @@ from quietswap.contract import base
 from quietswap.contract.base import WireStruct
 from quietswap.contract.requests import ANY_KIND, DEADLINE_END, SwapQuoteQuery
 from quietswap.errors.base import Details
-from quietswap.errors.requests import (
-    InvalidAddress,
-    InvalidAmount,
-    InvalidOperation,
-    InvalidParameter,
-    InvalidTokenAddress,
-    MissingParameter,
-    NativeEthNotSupported,
-    OrderNotFound,
-    UserAddressRequired,
-    ValidationError,
-)
 from quietswap.orders.order import OrderKind, OrderStatus
 from quietswap.orders.wallet_transaction import CancelOrderRequest
 from quietswap.quoting.quote import WrapOperation
@@ -52,7 +40,7 @@ def parse_swap_quote(query: Mapping[str, str]) -> SwapQuoteRequest:
     """
     sell, buy, amount = parse_swap_amounts(query)
     if not query.get("userAddress"):
-        raise UserAddressRequired
+        raise errors.UserAddressRequired
     user = parse_wallet(query["userAddress"])
     parse_int(query, SwapQuoteQuery, "chainId")
     slippage = parse_int(query, SwapQuoteQuery, "slippageBps")
@@ -67,7 +55,7 @@ def parse_swap_amounts(query: Mapping[str, str]) -> tuple[Address, Address, int]
     sell = parse_token(query.get("sellToken"), "sellToken")
     buy = parse_token(query.get("buyToken"), "buyToken")
     if sell == buy:
-        raise InvalidTokenAddress(
+        raise errors.InvalidTokenAddress(
             field="buyToken",
             provided=buy,
             reason="it is the same token as sellToken",
@@ -78,11 +66,13 @@ def parse_swap_amounts(query: Mapping[str, str]) -> tuple[Address, Address, int]
 
 def _sell_amount(text: str | None) -> int:
     if not text:
-        raise InvalidAmount(field="sellAmount", provided="", reason="it is missing or empty")
+        raise errors.InvalidAmount(field="sellAmount", provided="", reason="it is missing or empty")
     try:
         return amounts.parse_units(text)
     except amounts.BadAmount as error:
-        raise InvalidAmount(field="sellAmount", provided=shown(text), reason=str(error)) from error
+        raise errors.InvalidAmount(
+            field="sellAmount", provided=shown(text), reason=str(error)
+        ) from error
 
 
 def parse_token(text: str | None, field: str) -> Address:
@@ -92,13 +82,15 @@ def parse_token(text: str | None, field: str) -> Address:
     InvalidTokenAddress if the text is missing or is no checksummed address.
     """
     if not text:
-        raise InvalidTokenAddress(field=field, provided="", reason="it is missing or empty")
+        raise errors.InvalidTokenAddress(field=field, provided="", reason="it is missing or empty")
     if is_native(text):
-        raise NativeEthNotSupported(field=field, provided=text, weth=WETH)
+        raise errors.NativeEthNotSupported(field=field, provided=text, weth=WETH)
     try:
         return addresses.parse(text)
     except addresses.BadAddress as error:
-        raise InvalidTokenAddress(field=field, provided=text[:100], reason=str(error)) from error
+        raise errors.InvalidTokenAddress(
+            field=field, provided=text[:100], reason=str(error)
+        ) from error
 
 
 def parse_wallet(text: str, field: str = "userAddress") -> Address:
@@ -109,14 +101,14 @@ def parse_wallet(text: str, field: str = "userAddress") -> Address:
             raise addresses.BadAddress("the zero address is no wallet")
         return found
     except addresses.BadAddress as error:
-        raise InvalidAddress(provided=shown(text), reason=str(error), field=field) from error
+        raise errors.InvalidAddress(provided=shown(text), reason=str(error), field=field) from error
 
 
 def parse_required_wallet(query: Mapping[str, str]) -> Address:
     """Return `userAddress` of a query. Raises MissingParameter, InvalidAddress."""
     text = query.get("userAddress")
     if not text:
-        raise MissingParameter(field="userAddress")
+        raise errors.MissingParameter(field="userAddress")
     return parse_wallet(text)
 
 
@@ -156,7 +148,7 @@ def parse_int(query: Mapping[str, str], kind: type[WireStruct], name: str) -> in
         if least == most
         else f"it must be a whole number from {least} to {most}"
     )
-    raise InvalidParameter(parameter=name, provided=shown(text), reason=wanted, maximum=most)
+    raise errors.InvalidParameter(parameter=name, provided=shown(text), reason=wanted, maximum=most)
 
 
 def parse_status_filter(query: Mapping[str, str]) -> OrderStatus | None:
@@ -168,7 +160,9 @@ def parse_status_filter(query: Mapping[str, str]) -> OrderStatus | None:
         return OrderStatus(text)
     except ValueError as error:
         reason = "it must be one of " + ", ".join(OrderStatus)
-        raise InvalidParameter(parameter="status", provided=shown(text), reason=reason) from error
+        raise errors.InvalidParameter(
+            parameter="status", provided=shown(text), reason=reason
+        ) from error
 
 
 def parse_kind_filter(query: Mapping[str, str]) -> OrderKind | None:
@@ -182,14 +176,14 @@ def parse_choice(query: Mapping[str, str], name: str, choices: Sequence[str]) ->
     text = query.get(name, choices[0])
     if text not in choices:
         reason = "it must be one of " + ", ".join(choices)
-        raise InvalidParameter(parameter=name, provided=shown(text), reason=reason)
+        raise errors.InvalidParameter(parameter=name, provided=shown(text), reason=reason)
     return text
 
 
 def parse_order_id(text: str) -> str:
     """Return an id that could exist. Raises OrderNotFound for any other text."""
     if not _ID.fullmatch(text):
-        raise OrderNotFound
+        raise errors.OrderNotFound
     return text
 
 
@@ -203,7 +197,7 @@ def parse_swap_order(body: dict[str, Any]) -> SwapOrderRequest:
         name = "orderParams.deadline"
         fault = _mismatch(name, "Unix seconds, of 10 digits", _written(terms["deadline"]))
         text = f"{name} is in milliseconds, or a shorter unit: divide it by 1000"
-        raise ValidationError(text, [fault], reason="MALFORMED")
+        raise errors.ValidationError(text, [fault], reason="MALFORMED")
     return SwapOrderRequest(
         terms=terms,
         raw_hex=body["signedTransaction"],
@@ -221,7 +215,7 @@ def parse_cancel_order(order: str, body: dict[str, Any]) -> CancelOrderRequest |
     if len(absent) == len(names):
         return None
     if absent:
-        raise MissingParameter(field=absent[0])
+        raise errors.MissingParameter(field=absent[0])
     return CancelOrderRequest(order, body["signedTransaction"], body["providerMetadata"])
 
 
@@ -234,15 +228,15 @@ def parse_wrap_quote(body: dict[str, Any]) -> WrapQuoteRequest:
     """
     operation = body["operation"]
     if not isinstance(operation, str) or operation not in _OPERATIONS:
-        raise InvalidOperation(provided=_written(operation))
+        raise errors.InvalidOperation(provided=_written(operation))
     amount = _ether(body["amount"])
     user = body["userAddress"]
     if not isinstance(user, str):
-        raise InvalidAddress(provided=_written(user), reason="it must be a string")
+        raise errors.InvalidAddress(provided=_written(user), reason="it must be a string")
     address = parse_wallet(user)
     chain = body.get("chainId")
     if chain not in (None, MAINNET):
-        raise InvalidParameter(
+        raise errors.InvalidParameter(
             parameter="chainId", provided=_written(chain), reason="it must be 1", maximum=MAINNET
         )
     return WrapQuoteRequest(WrapOperation(operation), amount, address)
@@ -250,13 +244,15 @@ def parse_wrap_quote(body: dict[str, Any]) -> WrapQuoteRequest:
 
 def _ether(value: Any) -> int:
     if not isinstance(value, str):
-        raise InvalidAmount(
+        raise errors.InvalidAmount(
             field="amount", provided=_written(value), reason="it must be a decimal string"
         )
     try:
         return amounts.parse_ether(value)
     except amounts.BadAmount as error:
-        raise InvalidAmount(field="amount", provided=shown(value), reason=str(error)) from error
+        raise errors.InvalidAmount(
+            field="amount", provided=shown(value), reason=str(error)
+        ) from error
 
 
 def _written(value: Any) -> str:
@@ -284,7 +280,7 @@ def parse_wrap_order(body: dict[str, Any]) -> WrapOrderRequest:
         faults.append(_mismatch("quoteId", "the id of an issued quote", quote_id))
     if faults:
         first = f"{faults[0]['field']} must be {faults[0]['expected']}"
-        raise ValidationError(f"the order is of no issued quote: {first}", faults)
+        raise errors.ValidationError(f"the order is of no issued quote: {first}", faults)
     return WrapOrderRequest(
         quote_id=quote_id,
         raw_hex=body["signedTransaction"],
