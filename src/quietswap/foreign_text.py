@@ -2,6 +2,11 @@
 
 import json
 import unicodedata
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
 
 _DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Controls, bidirectional and zero-width marks, surrogates, private use, line separators."""
@@ -66,3 +71,21 @@ def visible(text: str, keep: str = "") -> str:
     return "".join(
         char if char.isprintable() or char in keep else json.dumps(char)[1:-1] for char in text
     )
+
+
+_decoders: dict[object, msgspec.json.Decoder[Any]] = {}
+"""One for each type that the code names. `msgspec.json.decode` builds one each time for any type
+but a Struct."""
+
+
+def decode(text: bytes | msgspec.Raw, shape: type[T]) -> T:
+    """Return JSON text as `shape`, strictly.
+
+    Raises msgspec.ValidationError for another shape; msgspec.DecodeError, UnicodeDecodeError and
+    RecursionError for other content.
+    """
+    decoder = _decoders.get(shape)
+    if decoder is None:
+        decoder = _decoders[shape] = msgspec.json.Decoder(shape)
+    found: T = decoder.decode(text)
+    return found

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 from urllib.parse import parse_qsl, quote_plus, urlsplit
 
 import msgspec
@@ -23,29 +23,7 @@ from pyreqwest.http import Url
 from pyreqwest.request import RequestBuilder
 
 from quietswap.amounts import may_overflow
-
-# Decoding of JSON as a type.
-
-
-T = TypeVar("T")
-
-_decoders: dict[object, msgspec.json.Decoder[Any]] = {}
-"""One for each type that the code names. `msgspec.json.decode` builds one each time for any type
-but a Struct."""
-
-
-def decode(text: bytes | msgspec.Raw, shape: type[T]) -> T:
-    """Return JSON text as `shape`, strictly.
-
-    Raises msgspec.ValidationError for another shape; msgspec.DecodeError, UnicodeDecodeError and
-    RecursionError for other content.
-    """
-    decoder = _decoders.get(shape)
-    if decoder is None:
-        decoder = _decoders[shape] = msgspec.json.Decoder(shape)
-    found: T = decoder.decode(text)
-    return found
-
+from quietswap.foreign_text import T, decode
 
 # The query of a GET.
 #

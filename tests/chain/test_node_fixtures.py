@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from quietswap.chain.reads import receipt
 from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.rpc_wire import Result, RpcErrorObject, read_replies, receipt
-from quietswap.chain.simulation.codec import SimulatedCall
-from quietswap.chain.simulation.wire import read_calls
+from quietswap.chain.rpc_wire import Result, RpcErrorObject, read_replies
+from quietswap.chain.simulation.codec import SimulatedCall, read_calls
 from quietswap.http_client import HttpClient
 from quietswap.prices.feeds import FEEDS
 from quietswap.prices.sources import Chainlink, CoinGecko, DefiLlama

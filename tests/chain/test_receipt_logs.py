@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.chain import rpc_wire
+from quietswap.chain import reads
 from quietswap.chain.address import Address
 from quietswap.chain.chain import Receipt
 from quietswap.quoting.wallet_effects import TRANSFER
@@ -34,7 +34,7 @@ def receipt(**changes: Any) -> Receipt | None:
         "logs": [log()],
     }
     wire = {name: value for name, value in (plain | changes).items() if value is not ...}
-    return rpc_wire.receipt(msgspec.Raw(json.dumps(wire).encode()), HASH)
+    return reads.receipt(msgspec.Raw(json.dumps(wire).encode()), HASH)
 
 
 def test_the_movements_of_the_sender_are_read() -> None:
@@ -84,7 +84,7 @@ def test_a_hundred_thousand_logs_are_summed() -> None:
     others = ",".join(json.dumps(log(1, address=f"0x{n:040x}")) for n in range(50))
     own = ",".join([json.dumps(log(3))] * 50)
     logs = f"[{','.join([others, own] * 1_000)}]".encode()
-    found = rpc_wire.movements(ME, msgspec.Raw(logs))
+    found = reads.movements(ME, msgspec.Raw(logs))
     assert found is not None
     assert found[USDC.lower()] == 150_000
     assert len(found) == 51

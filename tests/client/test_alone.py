@@ -10,7 +10,7 @@ from tests.waiting import LONG_S
 SERVER = ("granian", "structlog", "prometheus_client", "click", "rich", "eth_account", "asyncpg")
 PARTS = (
     "api", "server", "storage", "observe", "cli", "sandbox", "chain.rpc", "chain.node",
-    "chain.simulation.wire", "http_client", "concurrency", "relays.relay",
+    "chain.reads", "http_client", "concurrency", "relays.relay",
 )  # fmt: skip
 
 IMPORTS = """

@@ -1,24 +1,92 @@
-"""JSON-RPC results as domain values. An error or a malformed result raises NodeUnavailable."""
+"""JSON-RPC results as domain values. An error or a malformed result raises NodeUnavailable.
+
+Field names: https://ethereum.github.io/execution-apis/api-documentation/
+"""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
 
 from quietswap import observe
+from quietswap.chain import address as addresses
 from quietswap.chain import erc20, multicall, rpc_wire
 from quietswap.chain.address import Address
-from quietswap.chain.chain import Block, Head, NodeUnavailable, Receipt
+from quietswap.chain.chain import Block, BlockTransaction, Head, NodeUnavailable, Receipt
+from quietswap.chain.fees import next_base_fee
 from quietswap.chain.rpc import NodeReads, NodeRpcClient
 from quietswap.chain.rpc_wire import (
-    BlockWire,
-    ForksWire,
-    HeaderWire,
+    MalformedResult,
     Result,
     RpcCall,
     RpcErrorObject,
     value,
     value_or_none,
 )
+from quietswap.chain.simulation.codec import NodeLog
 from quietswap.clock import Clock
+from quietswap.orders.received import MOVEMENT_TOPICS, Movements, TokenLog, net_movements
+from quietswap.quoting.wallet_effects import wallet_word
+
+_ADDRESS = re.compile(r"0x[0-9a-f]{40}", re.ASCII)
+_WORD = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+_MOST_TOPICS = 4
+
+
+class _Header(msgspec.Struct, frozen=True, rename="camel"):
+    number: str
+    hash: str
+    parent_hash: str
+    timestamp: str
+    gas_used: str
+    gas_limit: str
+    base_fee_per_gas: str
+    miner: str | None = None
+    block_access_list_hash: str | None = None
+
+
+class _Transaction(msgspec.Struct, frozen=True, rename={"sender": "from"}):
+    hash: str
+    sender: str
+    nonce: str
+    value: str
+    input: str
+    to: str | None = None
+
+
+class _Fork(msgspec.Struct, frozen=True, rename="camel"):
+    activation_time: int
+
+
+class _Forks(msgspec.Struct, frozen=True):
+    """The next set of rules that a node knows (https://eips.ethereum.org/EIPS/eip-7910)."""
+
+    next: _Fork | None = None
+
+
+class _Block(msgspec.Struct, frozen=True, rename="camel"):
+    number: str
+    hash: str
+    parent_hash: str
+    timestamp: str
+    transactions: list[_Transaction]
+
+
+class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
+    """Some nodes omit fields while they index the block.
+
+    `sender` and `logs` are optional, because an inclusion does not depend on them.
+    """
+
+    transaction_hash: str
+    block_number: str
+    block_hash: str
+    status: str
+    gas_used: str
+    effective_gas_price: str
+    sender: object = msgspec.field(default=None, name="from")
+    logs: msgspec.Raw = msgspec.Raw(b"")
 
 
 def count(wallet: Address, block: str) -> RpcCall:
@@ -31,12 +99,10 @@ def hex_bytes(result: Result) -> bytes:
 
 
 def quantity(result: Result) -> int:
-    """Return a number."""
     return rpc_wire.quantity(value(result, str))
 
 
 def is_quantity(result: Result) -> bool:
-    """Return whether a result is a number."""
     try:
         quantity(result)
     except NodeUnavailable:
@@ -53,35 +119,137 @@ def amounts(result: Result, count: int) -> list[int]:
     return known
 
 
+def known(number: int | None) -> int:
+    """Return a number that every node can tell."""
+    if number is None:
+        raise NodeUnavailable("the node does not tell the block or the ETH balance")
+    return number
+
+
+def _hash(text: str) -> str:
+    if not _WORD.fullmatch(text):
+        raise MalformedResult("not a 32-byte hash")
+    return text.lower()
+
+
+def _account(text: str) -> Address:
+    try:
+        return addresses.from_any_case(text)
+    except addresses.BadAddress as error:
+        raise MalformedResult("not an address") from error
+
+
 def head(result: Result) -> Head:
     """Return a block header."""
-    return rpc_wire.head(value(result, HeaderWire))
+    wire, number = value(result, _Header), rpc_wire.quantity
+    base_fee, gas_limit = number(wire.base_fee_per_gas), number(wire.gas_limit)
+    return Head(
+        number=number(wire.number),
+        hash=_hash(wire.hash),
+        parent_hash=_hash(wire.parent_hash),
+        time=number(wire.timestamp),
+        base_fee=base_fee,
+        next_base_fee=next_base_fee(base_fee, number(wire.gas_used), gas_limit),
+        coinbase=None if wire.miner is None else _account(wire.miner),
+        gas_limit=gas_limit,
+        is_amsterdam=wire.block_access_list_hash is not None,
+    )
 
 
 def next_fork(result: Result) -> int | None:
     """Return the Unix time of the next fork; None if none is planned."""
-    found = value(result, ForksWire).next
+    found = value(result, _Forks).next
     return None if found is None else found.activation_time
 
 
 def block(result: Result) -> Block | None:
     """Return a block with its transactions; None if the node does not know it."""
-    wire = value_or_none(result, BlockWire)
-    return None if wire is None else rpc_wire.block(wire)
+    wire = value_or_none(result, _Block)
+    if wire is None:
+        return None
+    return Block(
+        number=rpc_wire.quantity(wire.number),
+        hash=_hash(wire.hash),
+        parent_hash=_hash(wire.parent_hash),
+        time=rpc_wire.quantity(wire.timestamp),
+        transactions=tuple(map(_transaction, wire.transactions)),
+    )
+
+
+def _transaction(wire: _Transaction) -> BlockTransaction:
+    if not wire.input.startswith("0x") or len(wire.input) % 2:
+        raise MalformedResult("not hex data")
+    return BlockTransaction(
+        hash=_hash(wire.hash),
+        sender=_account(wire.sender),
+        nonce=rpc_wire.quantity(wire.nonce),
+        to=None if wire.to is None else _account(wire.to),
+        value=rpc_wire.quantity(wire.value),
+        data_size=len(wire.input) // 2 - 1,
+    )
 
 
 def receipt(result: Result, tx_hash: str) -> Receipt | None:
-    """Return a complete receipt; None if there is none."""
+    """Return a receipt; None if it is missing, incomplete or of another transaction."""
     if isinstance(result, RpcErrorObject):
         raise NodeUnavailable(f"the node answered error {result.code}: {result.message}")
-    return rpc_wire.receipt(result, tx_hash)
+    try:
+        wire, number = value(result, _Receipt), rpc_wire.quantity
+        status = number(wire.status)
+        if _hash(wire.transaction_hash) != tx_hash.lower() or status > 1:
+            return None
+        sender = _sender(wire.sender)
+        return Receipt(
+            tx_hash=tx_hash,
+            block_number=number(wire.block_number),
+            block_hash=_hash(wire.block_hash),
+            succeeded=status == 1,
+            gas_used=number(wire.gas_used),
+            effective_gas_price=number(wire.effective_gas_price),
+            sender=sender,
+            movements=None if sender is None else movements(sender, wire.logs),
+        )
+    except MalformedResult:
+        return None
 
 
-def known(number: int | None) -> int:
-    """Return a number that every node can tell. Raises NodeUnavailable."""
-    if number is None:
-        raise NodeUnavailable("the node does not tell the block or the ETH balance")
-    return number
+def _sender(text: object) -> Address | None:
+    try:
+        return _account(text) if isinstance(text, str) else None
+    except MalformedResult:
+        return None
+
+
+def movements(sender: Address, logs: msgspec.Raw) -> Movements | None:
+    """Return the net change of `sender` by token; None if the logs are missing or malformed.
+
+    A transaction may emit thousands of logs, most of them about pools. So a log is parsed only if
+    it contains the sender's address, and only its sum is kept.
+    """
+    try:
+        return net_movements(sender, _logs_of(sender, value(logs, list[NodeLog])))
+    except ValueError:
+        return None
+
+
+def _logs_of(sender: Address, logs: list[NodeLog]) -> Iterator[TokenLog]:
+    """Yield the logs that move tokens from or to `sender`. Raises ValueError."""
+    word = wallet_word(sender)
+    for log in logs:
+        if not log.topics or log.topics[0].lower() not in MOVEMENT_TOPICS:
+            continue
+        if any(word in text.lower() for text in (*log.topics[1:], log.data)):
+            yield _token_log(log)
+
+
+def _token_log(log: NodeLog) -> TokenLog:
+    token = log.address.lower()
+    if not _ADDRESS.fullmatch(token) or not log.data.startswith("0x"):
+        raise ValueError("a log without an address or without hex data")
+    if len(log.topics) > _MOST_TOPICS or not all(map(_WORD.fullmatch, log.topics)):
+        raise ValueError("a log has at most 4 topics of 32 bytes")
+    topics = tuple([bytes.fromhex(topic[2:]) for topic in log.topics])
+    return TokenLog(token, topics, bytes.fromhex(log.data[2:]))
 
 
 # Several backends behind one URL: one that lags answers from an older block than another before.

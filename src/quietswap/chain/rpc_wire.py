@@ -5,135 +5,18 @@ alone: with neither a result nor an error, or both, it is an error of that entry
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address
-from quietswap.chain.chain import Block, BlockTransaction, Head, NodeUnavailable, Receipt
-from quietswap.chain.fees import next_base_fee
-from quietswap.chain.simulation.codec import NodeLog
-from quietswap.http_client import T, decode
-from quietswap.orders.received import MOVEMENT_TOPICS, Movements, TokenLog, net_movements
-from quietswap.quoting.wallet_effects import wallet_word
-
-# Logs of a receipt as the net token movements of its sender.
-#
-# A transaction may emit thousands of logs, and most of them are about pools. So a log is parsed
-# only if it contains the sender's address, and only its sum is kept.
-
-
-_ADDRESS = re.compile(r"0x[0-9a-f]{40}", re.ASCII)
-_WORD = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
-_MOST_TOPICS = 4
-
-
-_decode = msgspec.json.Decoder(list[NodeLog]).decode
-
-
-def movements(sender: Address, logs: msgspec.Raw) -> Movements | None:
-    """Return the net change of `sender` by token; None if the logs are missing or malformed."""
-    try:
-        return net_movements(sender, _of(sender, _decode(logs)))
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError):
-        return None
-
-
-def _of(sender: Address, logs: list[NodeLog]) -> Iterator[TokenLog]:
-    """Yield the logs that move tokens from or to `sender`. Raises ValueError."""
-    word = wallet_word(sender)
-    for log in logs:
-        if not log.topics or log.topics[0].lower() not in MOVEMENT_TOPICS:
-            continue
-        if any(word in text.lower() for text in (*log.topics[1:], log.data)):
-            yield _parsed(log)
-
-
-def _parsed(log: NodeLog) -> TokenLog:
-    token = log.address.lower()
-    if not _ADDRESS.fullmatch(token) or not log.data.startswith("0x"):
-        raise ValueError("a log without an address or without hex data")
-    if len(log.topics) > _MOST_TOPICS or not all(map(_WORD.fullmatch, log.topics)):
-        raise ValueError("a log has at most 4 topics of 32 bytes")
-    topics = tuple([bytes.fromhex(topic[2:]) for topic in log.topics])
-    return TokenLog(token, topics, bytes.fromhex(log.data[2:]))
-
-
-# Node JSON as domain values. Data that breaks its format raises MalformedResult.
-#
-# Field names: https://ethereum.github.io/execution-apis/api-documentation/
-
+from quietswap.chain.chain import NodeUnavailable
+from quietswap.foreign_text import T, decode
 
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
-class MalformedResult(NodeUnavailable):
+class MalformedResult(NodeUnavailable, ValueError):
     """Node data breaks its format. It permits no conclusion."""
-
-
-class HeaderWire(msgspec.Struct, frozen=True, rename="camel"):
-    """The fields of a block header that the service reads."""
-
-    number: str
-    hash: str
-    parent_hash: str
-    timestamp: str
-    gas_used: str
-    gas_limit: str
-    base_fee_per_gas: str
-    miner: str | None = None
-    block_access_list_hash: str | None = None
-
-
-class TransactionWire(msgspec.Struct, frozen=True, rename={"sender": "from"}):
-    """The fields of a transaction in a full block that the service reads."""
-
-    hash: str
-    sender: str
-    nonce: str
-    value: str
-    input: str
-    to: str | None = None
-
-
-class ForkWire(msgspec.Struct, frozen=True, rename="camel"):
-    """The start of a set of rules, in Unix seconds."""
-
-    activation_time: int
-
-
-class ForksWire(msgspec.Struct, frozen=True):
-    """The next set of rules that a node knows (https://eips.ethereum.org/EIPS/eip-7910)."""
-
-    next: ForkWire | None = None
-
-
-class BlockWire(msgspec.Struct, frozen=True, rename="camel"):
-    """A full block."""
-
-    number: str
-    hash: str
-    parent_hash: str
-    timestamp: str
-    transactions: list[TransactionWire]
-
-
-class ReceiptWire(msgspec.Struct, frozen=True, rename="camel"):
-    """A receipt. Some nodes omit fields while they index the block.
-
-    `sender` and `logs` are optional, because an inclusion does not depend on them.
-    """
-
-    transaction_hash: str
-    block_number: str
-    block_hash: str
-    status: str
-    gas_used: str
-    effective_gas_price: str
-    sender: object = msgspec.field(default=None, name="from")
-    logs: msgspec.Raw = msgspec.Raw(b"")
 
 
 def read(raw: bytes | msgspec.Raw, shape: type[T]) -> T:
@@ -153,98 +36,12 @@ def quantity(text: str) -> int:
 
 def hex_bytes(text: str) -> bytes:
     """Return hex data as bytes. Raises MalformedResult."""
-    if not text.startswith("0x"):
-        raise MalformedResult("not hex data")
     try:
-        return bytes.fromhex(text[2:])
-    except ValueError as error:
-        raise MalformedResult("not hex data") from error
-
-
-def block_hash(text: str) -> str:
-    """Return a 32-byte hash in lower case. Raises MalformedResult."""
-    if not _HASH.fullmatch(text):
-        raise MalformedResult("not a 32-byte hash")
-    return text.lower()
-
-
-def account(text: str) -> Address:
-    """Return an address with EIP-55 checksum. Raises MalformedResult."""
-    try:
-        return addresses.from_any_case(text)
-    except addresses.BadAddress as error:
-        raise MalformedResult("not an address") from error
-
-
-def head(wire: HeaderWire) -> Head:
-    """Return the Head of a block header. Raises MalformedResult."""
-    base_fee, gas_limit = quantity(wire.base_fee_per_gas), quantity(wire.gas_limit)
-    return Head(
-        number=quantity(wire.number),
-        hash=block_hash(wire.hash),
-        parent_hash=block_hash(wire.parent_hash),
-        time=quantity(wire.timestamp),
-        base_fee=base_fee,
-        next_base_fee=next_base_fee(base_fee, quantity(wire.gas_used), gas_limit),
-        coinbase=None if wire.miner is None else account(wire.miner),
-        gas_limit=gas_limit,
-        is_amsterdam=wire.block_access_list_hash is not None,
-    )
-
-
-def block(wire: BlockWire) -> Block:
-    """Return a full block. Raises MalformedResult."""
-    return Block(
-        number=quantity(wire.number),
-        hash=block_hash(wire.hash),
-        parent_hash=block_hash(wire.parent_hash),
-        time=quantity(wire.timestamp),
-        transactions=tuple(_transaction(one) for one in wire.transactions),
-    )
-
-
-def _transaction(wire: TransactionWire) -> BlockTransaction:
-    if not wire.input.startswith("0x") or len(wire.input) % 2:
-        raise MalformedResult("not hex data")
-    return BlockTransaction(
-        hash=block_hash(wire.hash),
-        sender=account(wire.sender),
-        nonce=quantity(wire.nonce),
-        to=None if wire.to is None else account(wire.to),
-        value=quantity(wire.value),
-        data_size=len(wire.input) // 2 - 1,
-    )
-
-
-def receipt(raw: msgspec.Raw, tx_hash: str) -> Receipt | None:
-    """Return a receipt; None if it is missing, incomplete or of another transaction."""
-    try:
-        wire = read(raw, ReceiptWire)
-        if block_hash(wire.transaction_hash) != tx_hash.lower():
-            return None
-        status = quantity(wire.status)
-        if status > 1:
-            return None
-        sender = _sender(wire.sender)
-        return Receipt(
-            tx_hash=tx_hash,
-            block_number=quantity(wire.block_number),
-            block_hash=block_hash(wire.block_hash),
-            succeeded=status == 1,
-            gas_used=quantity(wire.gas_used),
-            effective_gas_price=quantity(wire.effective_gas_price),
-            sender=sender,
-            movements=None if sender is None else movements(sender, wire.logs),
-        )
-    except MalformedResult:
-        return None
-
-
-def _sender(text: object) -> Address | None:
-    try:
-        return account(text) if isinstance(text, str) else None
-    except MalformedResult:
-        return None
+        if text.startswith("0x"):
+            return bytes.fromhex(text[2:])
+    except ValueError:
+        pass
+    raise MalformedResult("not hex data")
 
 
 _NULL = msgspec.Raw(b"null")
@@ -393,7 +190,7 @@ def _whole(number: object, otherwise: int = -1) -> int:
         return otherwise
 
 
-def value(result: Result, shape: type[T]) -> T:
+def value(result: Result | bytes, shape: type[T]) -> T:
     """Return a result as `shape`. Raises NodeUnavailable for an error and for another structure."""
     if isinstance(result, RpcErrorObject):
         raise NodeUnavailable(f"the node answered error {result.code}: {result.message}")

@@ -13,7 +13,8 @@ from quietswap.chain.multicall import BLOCK_TIMESTAMP, MULTICALL3, ViewCall
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.clock import Clock
 from quietswap.concurrency import CircuitBreaker
-from quietswap.http_client import HttpClient, HttpError, T
+from quietswap.foreign_text import T
+from quietswap.http_client import HttpClient, HttpError
 from quietswap.prices import feeds
 from quietswap.prices.feeds import FEEDS
 

@@ -5,14 +5,14 @@ A contract must not be able to distinguish a simulation from the transaction, so
 https://ethereum.github.io/execution-apis/api-documentation/ (eth_simulateV1)
 """
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from quietswap.chain.address import Address, from_any_case
+from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, hex_bytes, quantity, value
 from quietswap.foreign_text import printable
 from quietswap.quoting.wallet_effects import EventLog, is_effect, parse_log, wallet_word
 
@@ -212,10 +212,6 @@ class _BlockWire(msgspec.Struct, frozen=True, rename="camel"):
     number: str = ""
     parent_hash: str = ""
 
-    @property
-    def identity(self) -> str:
-        return f"{self.number} after {self.parent_hash}"
-
 
 class NodeLog(msgspec.Struct, frozen=True):
     """One event log as a node sends it."""
@@ -223,15 +219,6 @@ class NodeLog(msgspec.Struct, frozen=True):
     address: str
     topics: tuple[str, ...]
     data: str
-
-
-class MalformedSimulation(ValueError):
-    """The node's result breaks its format. It permits no conclusion."""
-
-
-_BLOCKS = msgspec.json.Decoder(list[_BlockWire])
-_LOGS = msgspec.json.Decoder(list[NodeLog])
-_QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 
 
 class SimulatedCall(msgspec.Struct, frozen=True):
@@ -283,55 +270,68 @@ def call_object(
     return fields
 
 
-def blocks_params(
-    blocks: Sequence[object], tag: str, *, validation: bool, transfers: bool
-) -> tuple[dict[str, object], str]:
-    """Return the parameters of a simulation of consecutive `blocks` on block `tag`.
+def blocks_call(
+    blocks: Sequence[object], tag: str, *, validation: bool, transfers: bool = False
+) -> RpcCall:
+    """Return a simulation of consecutive `blocks` on block `tag`.
 
     `validation`: check fees and balances as in a real block; without it, gas price and base fee may
     be 0. `transfers`: log ETH transfers too.
     """
     options = {"blockStateCalls": blocks, "validation": validation, "traceTransfers": transfers}
-    return options, tag
+    return RpcCall(METHOD, (options, tag))
 
 
-def read_blocks(result: bytes | msgspec.Raw, *counts: int) -> list[tuple[str, list[SimulatedCall]]]:
+def simulation_call(
+    overrides: Mapping[str, object], calls: Sequence[Mapping[str, object]]
+) -> RpcCall:
+    """Return a simulation on the latest block, without checks of fees and nonces."""
+    return blocks_call([{"stateOverrides": overrides, "calls": calls}], "latest", validation=False)
+
+
+def read_calls(result: Result, count: int) -> list[SimulatedCall]:
+    """Return the results of `count` calls of one block. Raises NodeUnavailable."""
+    return read_blocks(result, count)[0][1]
+
+
+def read_blocks(result: Result | bytes, *counts: int) -> list[tuple[str, list[SimulatedCall]]]:
     """Return number and parent of each block, as one text, and the results of its calls.
 
-    Raises MalformedSimulation.
+    Raises NodeUnavailable for an error, MalformedResult for another structure.
     """
-    blocks = _decoded(_BLOCKS, result)
-    if tuple(len(block.calls) for block in blocks) != counts:
-        raise MalformedSimulation(f"{METHOD}: another number of results than of calls")
-    return [(block.identity, [_simulated(call) for call in block.calls]) for block in blocks]
+    blocks = value(result, list[_BlockWire])
+    if tuple([len(block.calls) for block in blocks]) != counts:
+        raise MalformedResult(f"{METHOD}: another number of results than of calls")
+    return [
+        (f"{block.number} after {block.parent_hash}", [_simulated(call) for call in block.calls])
+        for block in blocks
+    ]
 
 
 def logs_about(wallet: Address, logs: Sequence[msgspec.Raw]) -> list[EventLog] | None:
     """Return the transfers and approvals that contain `wallet`; None if they are too many or large.
 
-    Most logs of a swap belong to pools and are skipped without decoding.
-
-    Raises MalformedSimulation.
+    Most logs of a swap belong to pools and are skipped without decoding. Raises MalformedResult.
     """
     word = wallet_word(wallet).encode()
     found = [raw for log in logs if word in (raw := bytes(log).lower())]
     if len(found) > _MOST_LOGS or max(map(len, found), default=0) > _LARGEST_LOG:
         return None
     try:
-        wires = _decoded(_LOGS, b"[" + b",".join(found) + b"]")
+        wires = value(b"[" + b",".join(found) + b"]", list[NodeLog])
         return [parse_log(w.address, w.topics, w.data) for w in wires if is_effect(w.topics)]
     except ValueError as error:
-        raise MalformedSimulation(f"{METHOD}: a log: {error}") from error
+        raise MalformedResult(f"{METHOD}: a log: {error}") from error
 
 
 def _simulated(wire: _CallWire) -> SimulatedCall:
-    returned, used = _octets(wire.return_data), _quantity(wire.gas_used)
-    peak = used if wire.max_used_gas is None else _quantity(wire.max_used_gas)
+    returned, used = hex_bytes(wire.return_data), quantity(wire.gas_used)
+    peak = used if wire.max_used_gas is None else quantity(wire.max_used_gas)
     if wire.status == "0x1":
         number = int.from_bytes(returned[:32]) if len(returned) >= 32 else None
         return SimulatedCall(number, peak, used, "", wire.logs)
     if wire.status != "0x0":
-        raise MalformedSimulation("a status is 0x0 or 0x1")
+        raise MalformedResult("a status is 0x0 or 0x1")
     return SimulatedCall(None, peak, used, _reason(wire.error, returned))
 
 
@@ -339,27 +339,5 @@ def _reason(error: _ErrorWire | None, returned: bytes) -> str:
     """Geth returns the revert data in the error, other nodes in the returned bytes."""
     if error is None:
         return reason(returned)
-    data = _octets(error.data) if isinstance(error.data, str) else b""
+    data = hex_bytes(error.data) if isinstance(error.data, str) else b""
     return reason(data or returned, error.message)
-
-
-def _decoded(decoder: msgspec.json.Decoder[Any], text: bytes | msgspec.Raw) -> Any:
-    try:
-        return decoder.decode(text)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise MalformedSimulation("the node returned an unexpected structure") from error
-
-
-def _octets(text: str) -> bytes:
-    try:
-        if text.startswith("0x"):
-            return bytes.fromhex(text[2:])
-    except ValueError:
-        pass
-    raise MalformedSimulation("not hex data")
-
-
-def _quantity(text: str) -> int:
-    if not _QUANTITY.fullmatch(text):
-        raise MalformedSimulation("not a hex quantity")
-    return int(text, 16)

@@ -19,13 +19,14 @@ from quietswap.chain.simulation.codec import (
     NextBlock,
     RandBelow,
     SimulatedCall,
+    blocks_call,
     call_object,
     plausible_wei,
+    read_blocks,
     reason,
 )
 from quietswap.chain.simulation.overrides import StateOverride
 from quietswap.chain.simulation.routes import BalancesBefore, MeasuresItself, RouteSimulationCodec
-from quietswap.chain.simulation.wire import blocks_call, read_blocks
 from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.routers import batch
 
@@ -49,7 +50,7 @@ class DryRunCodec:
             "stateOverrides": self._rich(block, *self._swaps),
             "calls": [self._balance(block, swap) for swap in self._swaps],
         }
-        return blocks_call([only], block.tag, validation=block.exact, transfers=False)
+        return blocks_call([only], block.tag, validation=block.exact)
 
     def _run(self, block: NextBlock, swap: SignedSwap) -> RpcCall:
         first = {
@@ -62,7 +63,7 @@ class DryRunCodec:
             "stateOverrides": self._rich(block, swap),
             "calls": [self._balance(block, swap)],
         }
-        return blocks_call([first, second], block.tag, validation=block.exact, transfers=False)
+        return blocks_call([first, second], block.tag, validation=block.exact)
 
     def _balance(self, block: NextBlock, swap: SignedSwap) -> dict[str, object]:
         data = erc20.balance_of(swap.wallet)

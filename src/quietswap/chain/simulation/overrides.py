@@ -17,8 +17,14 @@ from quietswap.chain.erc20 import address_word, word
 from quietswap.chain.reads import from_block
 from quietswap.chain.rpc import NodeReads, NodeRpcClient
 from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject, hex_bytes, value
-from quietswap.chain.simulation.codec import VIEW_GAS, RandBelow, hex_word, plausible_amount
-from quietswap.chain.simulation.wire import read_calls, simulation_call
+from quietswap.chain.simulation.codec import (
+    VIEW_GAS,
+    RandBelow,
+    hex_word,
+    plausible_amount,
+    read_calls,
+    simulation_call,
+)
 from quietswap.clock import Clock
 from quietswap.quoting.quote import RouteRequest
 

@@ -20,16 +20,19 @@ from quietswap.chain.address import Address
 from quietswap.chain.chain import AccountState, NodeUnavailable, SimulationResult
 from quietswap.chain.rpc import NodeReads
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
-from quietswap.chain.simulation import codec, wire
+from quietswap.chain.simulation import codec
 from quietswap.chain.simulation.codec import (
     VIEW_GAS,
     NextBlock,
     RandBelow,
     SimulatedCall,
+    blocks_call,
     call_object,
     hex_word,
+    logs_about,
     plausible_amount,
     plausible_wei,
+    read_blocks,
     unused_address,
 )
 from quietswap.chain.simulation.overrides import (
@@ -38,7 +41,6 @@ from quietswap.chain.simulation.overrides import (
     StateOverride,
     StorageLayouts,
 )
-from quietswap.chain.simulation.wire import blocks_call, logs_about, read_blocks
 from quietswap.clock import Clock
 from quietswap.concurrency import SingleFlight
 from quietswap.quoting.quote import Route, RouteRequest
@@ -129,7 +131,7 @@ class RouteSimulationCodec:
         only = self._before.get(block)
         if only is None:
             only = self._before[block] = msgspec.Raw(msgspec.json.encode(self._only(block)))
-        return blocks_call([only], block.tag, validation=block.exact, transfers=False)
+        return blocks_call([only], block.tag, validation=block.exact)
 
     def _only(self, block: NextBlock) -> dict[str, object]:
         wallet = self._request.wallet
@@ -383,7 +385,7 @@ class TransferFeeMeter:
         [result] = await nodes.batch([_call(probe, place, held)])
         if isinstance(result, RpcErrorObject):
             return _UNKNOWN
-        before, *steps = wire.read_calls(result, 1 + STEPS)
+        before, *steps = codec.read_calls(result, 1 + STEPS)
         if before.number != held:
             return _UNKNOWN  # the token does not read its balance from this slot
         sent, paid, back, moved, collected = steps
@@ -406,4 +408,4 @@ def _call(probe: TransferFeeProbe, place: MappingSlot, held: int) -> RpcCall:
         {"from": probe.wallet, "to": to, "data": "0x" + data.hex(), "gas": hex(codec.VIEW_GAS)}
         for to, data in steps
     ]
-    return wire.simulation_call(overrides, calls)
+    return codec.simulation_call(overrides, calls)

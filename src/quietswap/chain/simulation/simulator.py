@@ -28,6 +28,7 @@ from quietswap.chain.simulation.codec import (
     VIEW_GAS,
     NextBlock,
     RandBelow,
+    blocks_call,
     call_object,
     plausible_wei,
     unused_address,
@@ -48,7 +49,6 @@ from quietswap.chain.simulation.routes import (
     RouteSimulationCodec,
     measures_itself,
 )
-from quietswap.chain.simulation.wire import blocks_call
 from quietswap.clock import Clock
 from quietswap.concurrency import CircuitBreaker
 from quietswap.quoting.quote import Route, RouteRequest
@@ -125,7 +125,7 @@ class BlockRunner:
             "stateOverrides": {nobody: {"balance": hex(wei)}},
             "calls": [call_object(nobody, nobody, b"", gas=VIEW_GAS, max_fee=block.view_fee)],
         }
-        call = blocks_call([only], block.tag, validation=block.exact, transfers=False)
+        call = blocks_call([only], block.tag, validation=block.exact)
         [result] = await reads.from_block(self._rpc, self._clock, block.head.number, [call])
         return isinstance(result, RpcErrorObject)
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from quietswap.chain.address import Address, from_any_case
+from quietswap.chain.rpc_wire import MalformedResult
 from quietswap.chain.simulation import codec
 from quietswap.chain.simulation.codec import (
     NO_REASON,
@@ -136,7 +137,7 @@ def _call(
             ],
         },
     ]
-    params = codec.blocks_params(blocks, block.tag, validation=True, transfers=True)
+    params = codec.blocks_call(blocks, block.tag, validation=True, transfers=True).params
     return node_calls.NodeCall(
         codec.METHOD, params, lambda result: _results(result, len(steps), is_batched=has_approval)
     )
@@ -226,7 +227,7 @@ def _judge(
     left = _amount(tried.sell)
     try:
         logs = codec.logs_about(bounds.wallet, swap.logs)
-    except codec.MalformedSimulation as error:
+    except MalformedResult as error:
         raise UnexpectedResponse(str(error)) from error
     if logs is None:
         raise UnsafeQuote("tried on your node it logs too much about the wallet: not signed")
