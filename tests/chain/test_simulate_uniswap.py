@@ -29,6 +29,7 @@ from tests.chain.simulate_once import simulate_once
 from tests.chain.small_chain import NOBODY
 from tests.defaults import NODE
 from tests.manual_clock import ManualClock
+from tests.sandbox.accounts import give, give_eth, send
 
 FAR = 4_000_000_000
 PLAIN = "swapExactTokensForTokens"
@@ -52,17 +53,17 @@ class Market:
 
     async def get_ready(self, swap: "Swap") -> None:
         """Hold and approve for real."""
-        await self.sandbox.give_eth(NOBODY, 10**18)
-        await self.sandbox.give(swap.sell, NOBODY, swap.amount)
+        await give_eth(self.sandbox, NOBODY, 10**18)
+        await give(self.sandbox, swap.sell, NOBODY, swap.amount)
         approve = abi.call("approve(address,uint256)", V2_ROUTER, swap.amount)
-        await self.sandbox.send(NOBODY, swap.sell.address, approve)
+        await send(self.sandbox, NOBODY, swap.sell.address, approve)
         await self.sandbox.mine()
         self.clock.advance(60)
 
     async def mine(self, swap: "Swap") -> tuple[int, int]:
         """Swap for real; return (received, gas used)."""
         before = await self.sandbox.token_balance(swap.buy.address, NOBODY)
-        tx_hash = await self.sandbox.send(NOBODY, V2_ROUTER, swap.route().data, gas=1_000_000)
+        tx_hash = await send(self.sandbox, NOBODY, V2_ROUTER, swap.route().data, gas=1_000_000)
         await self.sandbox.mine()
         receipt = await self.sandbox.receipt(tx_hash)
         assert receipt is not None

@@ -23,6 +23,7 @@ from quietswap.sandbox.stack import ServiceProcess, settings_text
 from tests.forked import without_settings
 from tests.processes import children
 from tests.reports.proxy import RpcProxy, proxy
+from tests.sandbox.accounts import send
 
 BLOCK_S = 0.5
 EXPIRY_S = 10
@@ -157,4 +158,4 @@ async def _approve(sandbox: SandboxNetwork) -> None:
 async def _approve_all(sandbox: SandboxNetwork, wallet: Wallet, symbol: str) -> None:
     for router in ROUTERS.values():
         data = abi.call("approve(address,uint256)", router, _MAX)
-        await sandbox.chain.send(wallet.address, sandbox.tokens[symbol], data, gas=100_000)
+        await send(sandbox.chain, wallet.address, sandbox.tokens[symbol], data, gas=100_000)

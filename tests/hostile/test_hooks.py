@@ -17,6 +17,7 @@ from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.vendors.kyberswap import VENDOR
 from tests.chain.small_chain import odd, odd_runtimes
+from tests.sandbox.accounts import send
 from tests.vendors.kyberswap import called, simple_work
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -54,14 +55,14 @@ async def chain() -> AsyncIterator[LocalChain]:
 async def done(
     chain: LocalChain, sender: Address, to: Address, signature: str, *values: object
 ) -> None:
-    await chain.send(sender, to, abi.call(signature, *values), gas=1_000_000)
+    await send(chain, sender, to, abi.call(signature, *values), gas=1_000_000)
     await chain.mine()
 
 
 async def taken(chain: LocalChain, data: bytes) -> Taken:
     """Mine the call of the router, and take it back."""
     snapshot = await chain.rpc.call("evm_snapshot")
-    tx_hash = await chain.send(WALLET, VENDOR.router, data, gas=3_000_000)
+    tx_hash = await send(chain, WALLET, VENDOR.router, data, gas=3_000_000)
     await chain.mine()
     receipt = await chain.receipt(tx_hash)
     held = [await chain.token_balance(SOLD, owner) for owner in (WALLET, DEBTOR)]

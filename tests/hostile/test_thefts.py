@@ -25,6 +25,7 @@ from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile.trial import WALLET, Trade, approved_chain, breach, tried
 from tests.routers.router_calldata import WRITTEN
+from tests.sandbox.accounts import send
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 THIEF = contract_addresses.THIEF
@@ -118,7 +119,7 @@ async def test_a_shy_settler_takes_all_in_a_block(chain: LocalChain) -> None:
     assert simulated.gained[swap.buy] == swap.min_out
     snapshot = await chain.rpc.call("evm_snapshot")
     before = [await chain.token_balance(token, WALLET) for token in (swap.sell, swap.buy)]
-    await chain.send(WALLET, zeroex.ROUTER, data, gas=900_000, priority_fee=1)
+    await send(chain, WALLET, zeroex.ROUTER, data, gas=900_000, priority_fee=1)
     await chain.mine()
     after = [await chain.token_balance(token, WALLET) for token in (swap.sell, swap.buy)]
     await chain.rpc.call("evm_revert", snapshot)

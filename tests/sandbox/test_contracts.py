@@ -20,6 +20,7 @@ from quietswap.sandbox.contracts.pools import (
     WBTC,
     WETH,
 )
+from tests.sandbox.accounts import give_eth, send
 from tests.sandbox.restored_chain import chain, module_chain
 
 __all__ = ["chain", "module_chain"]
@@ -56,7 +57,7 @@ async def number(chain: LocalChain, to: str, view: str, *values: object) -> int:
 
 
 async def transact(chain: LocalChain, sender: str, to: str, data: bytes) -> bool:
-    tx_hash = await chain.send(sender, to, data, gas=500_000)
+    tx_hash = await send(chain, sender, to, data, gas=500_000)
     await chain.mine()
     receipt = await chain.receipt(tx_hash)
     assert receipt is not None
@@ -107,7 +108,7 @@ async def test_an_allowance_is_spent(chain: LocalChain, symbol: str) -> None:
     assert await transact(
         chain, WALLET, token.address, abi.call("approve(address,uint256)", STRANGER, 100)
     )
-    await chain.give_eth(STRANGER, 10**18)
+    await give_eth(chain, STRANGER, 10**18)
     take = abi.call("transferFrom(address,address,uint256)", WALLET, STRANGER, 60)
     assert await transact(chain, STRANGER, token.address, take)
     assert await chain.token_balance(token.address, STRANGER) == 60
@@ -200,7 +201,7 @@ async def test_uniswaps_own_router_swaps(chain: LocalChain) -> None:
     path, deadline = [WETH.address, USDC.address], 2**40
     signature = "swapExactETHForTokens(uint256,address[],address,uint256)"
     data = abi.call(signature, 1, path, STRANGER, deadline)
-    tx_hash = await chain.send(WALLET, contract_addresses.V2_ROUTER, data, value=10**18)
+    tx_hash = await send(chain, WALLET, contract_addresses.V2_ROUTER, data, value=10**18)
     await chain.mine()
     receipt = await chain.receipt(tx_hash)
     assert receipt is not None

@@ -16,6 +16,7 @@ from quietswap.sandbox.contracts.pools import ALL_TOKENS, FEE, USDC, WETH
 from quietswap.sandbox.vendors.market import best, priced_routes, routes_between
 from quietswap.sandbox.vendors.router_calldata import RouterSwap
 from quietswap.sandbox.vendors.stand_in import stand_ins
+from tests.sandbox.accounts import give, send
 from tests.sandbox.restored_chain import chain, module_chain
 from tests.vendors.case import cases
 from tests.vendors.router import Swap
@@ -45,15 +46,19 @@ async def swap_of(
 
 async def approve(chain: LocalChain, router: str, token: str) -> None:
     data = abi.call("approve(address,uint256)", contract_addresses.ROUTERS[router], 2**256 - 1)
-    await chain.send(WALLET, token, data)
+    await send(chain, WALLET, token, data)
     await chain.mine()
 
 
 async def execute(chain: LocalChain, router: str, swap: RouterSwap) -> int:
     """Send the swap from the wallet and return the recipient's gain."""
     before = await chain.token_balance(swap.buy, swap.recipient)
-    tx_hash = await chain.send(
-        WALLET, contract_addresses.ROUTERS[router], stand_ins()[router].encode(swap), gas=1_000_000
+    tx_hash = await send(
+        chain,
+        WALLET,
+        contract_addresses.ROUTERS[router],
+        stand_ins()[router].encode(swap),
+        gas=1_000_000,
     )
     await chain.mine()
     receipt = await chain.receipt(tx_hash)
@@ -183,7 +188,7 @@ async def test_a_stranger_cannot_make_an_executor_pay_a_pool(
     chain: LocalChain, router: str
 ) -> None:
     at = contract_addresses.EXECUTORS[router]
-    await chain.give(USDC, at, 10**6)
+    await give(chain, USDC, at, 10**6)
     call = "uniswapV3SwapCallback(int256,int256,bytes)"
     data = abi.call(call, 10**6, 0, abi.encode("(address)", (USDC.address,)))
     with pytest.raises(CallReverted) as caught:

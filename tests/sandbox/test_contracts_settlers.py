@@ -9,6 +9,7 @@ from quietswap.sandbox.contracts.abi import TREASURY, WALLETS
 from quietswap.sandbox.vendors.stand_in import stand_ins
 from quietswap.vendors.zeroex import settlers
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
+from tests.sandbox.accounts import send
 from tests.sandbox.restored_chain import chain, module_chain
 
 __all__ = ["chain", "module_chain"]
@@ -33,7 +34,7 @@ async def answer(chain: LocalChain, data: bytes) -> bytes | None:
 
 async def change(chain: LocalChain, signature: str, *values: object) -> None:
     data = abi.call(signature, *values)
-    await chain.send(TREASURY.address, settlers.DEPLOYER, data)
+    await send(chain, TREASURY.address, settlers.DEPLOYER, data)
     await chain.mine()
 
 

@@ -12,6 +12,7 @@ from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, FEE, POOLS, USDC, WBTC, WETH
 from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
 from tests import loopback
+from tests.sandbox.accounts import give, send
 
 
 @pytest.fixture
@@ -50,9 +51,9 @@ async def test_prices_follow_a_trade(sandbox: SandboxNetwork) -> None:
     key = f"ethereum:{WBTC.address}"
     before = (await _llama(sandbox, key))[key]["price"]
     pair = next(pool for pool in POOLS if WBTC in (pool.first, pool.second))
-    await sandbox.chain.give(WETH, pair.address, pair.amounts[1] * 11 // 10)
+    await give(sandbox.chain, WETH, pair.address, pair.amounts[1] * 11 // 10)
     sync = bytes.fromhex("fff6cae9")
-    await sandbox.chain.send(sandbox.wallets[0].address, pair.address, sync, gas=200_000)
+    await send(sandbox.chain, sandbox.wallets[0].address, pair.address, sync, gas=200_000)
     await sandbox.builder.mine(1)
     assert (await _llama(sandbox, key))[key]["price"] == pytest.approx(before * 1.1, rel=1e-2)
 
@@ -66,9 +67,9 @@ async def _trade_eth_upwards(sandbox: SandboxNetwork) -> None:
     """Raise the price of WETH by a fifth in one pair, which then has the best route."""
     pair = next(pool for pool in POOLS if {pool.first, pool.second} == {WETH, USDC})
     held = await sandbox.chain.token_balance(USDC.address, pair.address)
-    await sandbox.chain.give(USDC, pair.address, held * 12 // 10)
+    await give(sandbox.chain, USDC, pair.address, held * 12 // 10)
     sync = bytes.fromhex("fff6cae9")
-    await sandbox.chain.send(sandbox.wallets[0].address, pair.address, sync, gas=200_000)
+    await send(sandbox.chain, sandbox.wallets[0].address, pair.address, sync, gas=200_000)
 
 
 async def test_the_feeds_follow_the_pools_unless_set_by_hand(sandbox: SandboxNetwork) -> None:

@@ -15,6 +15,7 @@ from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_ne
 from quietswap.sandbox.vendors.stand_in import STRANGER
 from quietswap.vendors import VENDORS
 from tests import loopback
+from tests.sandbox.accounts import send
 from tests.vendors.case import ONE, Asked, Got, cases
 from tests.waiting import WITHIN_S
 
@@ -82,7 +83,7 @@ async def _swapped(sandbox: SandboxNetwork, got: Got, sell: Any, buy: Any) -> in
     word = f"0x{2**255:064x}"
     await sandbox.chain.rpc.call("anvil_setStorageAt", sell.address, key, word)
     before = await sandbox.chain.token_balance(buy.address, ALICE)
-    tx_hash = await sandbox.chain.send(ALICE, got.to, got.data, value=got.value, gas=900_000)
+    tx_hash = await send(sandbox.chain, ALICE, got.to, got.data, value=got.value, gas=900_000)
     await sandbox.chain.mine()
     receipt = await sandbox.chain.receipt(tx_hash)
     assert receipt is not None

@@ -1,7 +1,7 @@
 """The local chain: an anvil process with the sandbox's contracts, and the operations on it."""
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,12 +12,8 @@ from quietswap.sandbox.chain import anvil as mining
 from quietswap.sandbox.chain.anvil import Anvil, Order, start_anvil
 from quietswap.sandbox.chain.deploy import BLOCK_SECONDS, SETUP_BLOCKS, deploy
 from quietswap.sandbox.contracts import abi, pools
-from quietswap.sandbox.contracts.abi import set_storage
-from quietswap.sandbox.contracts.pools import SUPPLY_KEY, WETH, SandboxToken
 from quietswap.sandbox.rpc import RpcError, SandboxRpcClient
 
-MAX_FEE_PER_GAS = 10**11
-"""Fee cap of the sandbox's own transactions, in wei per gas."""
 _REVERTED = 3
 
 
@@ -50,12 +46,9 @@ class LocalChain:
     async def mine(self, timestamp: int | None = None) -> int:
         return await mining.mine(self.rpc, timestamp)
 
-    async def reorg(self, depth: int, kept: Sequence[tuple[bytes, int]] = ()) -> None:
-        """Replace the last `depth` blocks by empty ones and drop their transactions.
-
-        `kept` has (signed transaction, index of its new block, from 0).
-        """
-        await self.rpc.call("anvil_reorg", depth, [("0x" + raw.hex(), at) for raw, at in kept])
+    async def reorg(self, depth: int) -> None:
+        """Replace the last `depth` blocks by empty ones and drop their transactions."""
+        await self.rpc.call("anvil_reorg", depth, [])
         await mining.hold_base_fee(self.rpc, await self.head())
 
     async def head(self) -> dict[str, Any]:
@@ -77,37 +70,10 @@ class LocalChain:
             raise CallReverted(str(error), bytes.fromhex((error.data or "0x")[2:])) from error
         return bytes.fromhex(answer[2:])
 
-    async def send(
-        self,
-        sender: str,
-        to: str,
-        data: bytes = b"",
-        *,
-        value: int = 0,
-        priority_fee: int = 0,
-        gas: int | None = None,
-    ) -> str:
-        """Send a transaction of any account to the mempool and return its hash. Needs no key.
-
-        Without `gas` the limit is 125 % of the node's estimate. The estimate raises RpcError when
-        the transaction would revert.
-        """
-        await self.rpc.call("anvil_impersonateAccount", sender)
-        transaction = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
-        transaction |= {"maxFeePerGas": hex(MAX_FEE_PER_GAS)}
-        transaction |= {"maxPriorityFeePerGas": hex(priority_fee)}
-        if gas is None:
-            gas = await self.rpc.number("eth_estimateGas", transaction) * 5 // 4
-        tx_hash: str = await self.rpc.call("eth_sendTransaction", transaction | {"gas": hex(gas)})
-        return tx_hash
-
     async def send_raw(self, raw: bytes) -> str:
         """Send a signed transaction to the mempool and return its hash. Raises RpcError."""
         tx_hash: str = await self.rpc.call("eth_sendRawTransaction", "0x" + raw.hex())
         return tx_hash
-
-    async def eth_balance(self, owner: str) -> int:
-        return await self.rpc.number("eth_getBalance", owner, "latest")
 
     async def token_balance(self, token: Address, owner: str) -> int:
         return abi.word(await self.call(token, abi.call("balanceOf(address)", owner)), 0)
@@ -115,22 +81,6 @@ class LocalChain:
     async def allowance(self, token: Address, owner: str, spender: str) -> int:
         asked = abi.call("allowance(address,address)", owner, spender)
         return abi.word(await self.call(token, asked), 0)
-
-    async def give_eth(self, owner: str, amount: int) -> None:
-        await self.rpc.call("anvil_setBalance", owner, hex(amount))
-
-    async def give(self, token: SandboxToken, owner: str, amount: int) -> None:
-        """Set a token balance in smallest units, without a transaction or an event.
-
-        The total supply changes by the same amount; for WETH that is the contract's ETH.
-        """
-        change = amount - await self.token_balance(token.address, owner)
-        await self.rpc.batch([set_storage(token.address, token.balance_key(owner), amount)])
-        if token is WETH:
-            await self.give_eth(WETH.address, await self.eth_balance(WETH.address) + change)
-            return
-        supply = abi.word(await self.call(token.address, abi.call("totalSupply()")), 0)
-        await self.rpc.batch([set_storage(token.address, SUPPLY_KEY, supply + change)])
 
     async def set_price(self, pair: str, usd: Decimal, updated_at: int = 0) -> None:
         await self.rpc.batch(list(pools.answers(pair, usd, updated_at)))
