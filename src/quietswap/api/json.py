@@ -54,9 +54,6 @@ amount: Callable[[int | None], Any] = str
 """Returns an amount in smallest units or wei as a decimal string."""
 
 
-# The error envelope. The HTTP status of a code is in `quietswap.contract.errors`.
-
-
 def unavailable_error(codes: Sequence[str]) -> errors.RequestError:
     """Return what an endpoint with these codes answers while a store or the node is away.
 
@@ -97,9 +94,6 @@ def error_envelope(error: errors.RequestError) -> ErrorEnvelope:
     return msgspec.structs.replace(
         envelope, retry_after=error.retry_after, limit=error.limit, window=error.window
     )
-
-
-# How an answer is sent.
 
 
 Message = dict[str, Any]
@@ -169,8 +163,6 @@ async def _until_disconnected(receive: Receive) -> None:
 
 
 # Server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html
-
-
 EVENT_STREAM = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"x-accel-buffering", b"no"),  # nginx would hold events back

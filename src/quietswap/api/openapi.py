@@ -31,8 +31,6 @@ from quietswap.orders.order import OrderStatus
 #
 # `msgspec.json.schema_components` derives it from the Structs. It describes what a client may send
 # or receive; what is added here is what generated clients need of it.
-
-
 Schema = dict[str, Any]
 
 _REF = "#/components/schemas/{name}"

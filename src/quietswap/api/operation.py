@@ -183,9 +183,6 @@ def operation(
     return made
 
 
-# The operator's options of the API.
-
-
 @dataclass(frozen=True, slots=True)
 class RateLimits:
     """`requests` per API key and `failures` (wrong keys) per client address, in `window_s` seconds.

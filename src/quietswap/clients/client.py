@@ -14,8 +14,6 @@ from quietswap.chain.address import Address
 # What a client may do: the scope of its keys, and its limits.
 #
 # USD amounts are cents, rounded up. A day is a UTC day, counted from 1970-01-01.
-
-
 DAY_MS = 86_400_000
 
 
@@ -141,8 +139,6 @@ class ClientUsage:
 # Only an operator makes clients. But anybody makes sessions of the web page, and a client makes as
 # many RPC URLs as it likes. So shares belong to clients, and all visitors of the page together
 # count as one client. Among themselves they share by the address at which their session began.
-
-
 WEB_SESSION_PREFIX = "web_"
 """Of the ids of clients and keys that are anonymous visitors of the web page."""
 VISITORS = "web"

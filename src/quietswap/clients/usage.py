@@ -29,9 +29,6 @@ class GetUsage:
         return ClientUsage(key.client_id, key.limits or ClientLimits(), used, open_orders, now)
 
 
-# The usage of a client in its JSON form.
-
-
 def usage_response(usage: ClientUsage, scope: KeyScope, window: RateWindow | None) -> UsageResponse:
     """Return the answer to a key with `scope`.
 
@@ -69,9 +66,6 @@ def _left(limit: int | None, used: int) -> int | None:
 
 def _usd(cents: int | None) -> str | None:
     return None if cents is None else usd_text(cents)
-
-
-# The handler that shows a client its limits and its usage.
 
 
 @operation("GET /api/v1/mev/usage", "SERVICE_UNAVAILABLE")

@@ -13,9 +13,6 @@ from quietswap.contract.base import WireStruct, doc, ref
 Details = dict[str, Any]
 
 
-# The `details` of errors: one Struct for each code, before its class.
-
-
 Reason = Annotated[str, doc("What is wrong, in plain words")]
 Provided = Annotated[str, doc("What was sent, at most its first 100 characters")]
 FieldPath = Annotated[str, doc("Name or dotted path of the field")]
@@ -91,9 +88,6 @@ class RequestError(Exception):
         self.message = message
         self.details = details
         self.suggestion = suggestion
-
-
-# Error codes for what is not available: a route, the relay, the node, the database.
 
 
 class InsufficientLiquidityDetails(WireStruct, frozen=True, kw_only=True):
@@ -189,9 +183,6 @@ class ProviderUnavailable(
         suggestion: str = "Nothing was sent. Request a fresh quote and submit again.",
     ) -> None:
         super().__init__(message, details, suggestion)
-
-
-# Error codes of the HTTP layer: API key, rate limit, paths, methods, sizes, `Host`.
 
 
 _UNAUTHORIZED = {

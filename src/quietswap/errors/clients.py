@@ -212,9 +212,6 @@ class OpenOrderLimitExceeded(ClientLimitError, status=409, shape=OpenOrderLimitD
         )
 
 
-# Error codes of RPC URLs and webhooks.
-
-
 class RpcTokenNotFound(RequestError, status=404):
     """The client has no live RPC URL with this id."""
 
@@ -257,9 +254,6 @@ class WebhooksNotConfigured(RequestError, status=501):
             suggestion="Ask the operator to set webhooks.encryption_key. The event stream works "
             "without it.",
         )
-
-
-# Error codes of the stream of order events.
 
 
 class EventsPrunedDetails(WireStruct, frozen=True, kw_only=True):

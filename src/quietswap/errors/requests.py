@@ -276,9 +276,6 @@ class ValidationError(RequestError, status=422, shape=ValidationErrorDetails):
         )
 
 
-# Error codes for a signed transaction and its order: signature, balance, nonce, deadline.
-
-
 class InvalidSignatureDetails(WireStruct, frozen=True, kw_only=True):
     """The signature."""
 

@@ -26,8 +26,6 @@ from quietswap.wallet_rpc.wire import Call, Invalid, Message, Notification
 # Anybody can have an RPC URL of the page, so its calls are worth less of the node's time than
 # those of a client: they execute code that is on the chain, with less gas. Lists say what is
 # allowed: nodes read more than this service knows, and geth reads names in any case.
-
-
 MOST_CALL_GAS = 10_000_000
 MOST_ESTIMATE_GAS = 1 << 24
 """No transaction can have more: https://eips.ethereum.org/EIPS/eip-7825"""
@@ -293,8 +291,6 @@ def _response(slot: _Slot) -> bytes:
 #
 # The address is the end of keccak256("quietswap wallet rpc"), so no one has a key for it and no
 # contract can be deployed there. Another node answers `0x`.
-
-
 CONNECTED_TO = "0x82928fd51ebc8f9602fc6c19c2550c9ee7dc79f5"
 """`to` of the call, in lower case."""
 CONNECTED_DATA = "0x8f167b9a"

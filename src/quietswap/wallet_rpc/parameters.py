@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 # Errors of JSON-RPC 2.0 and EIP-1474 (https://eips.ethereum.org/EIPS/eip-1474).
-
-
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -287,9 +285,6 @@ def is_heavy(method: str, params: Sequence[Any]) -> bool:
 
 def _count(value: str | int) -> int:
     return int(value, 16) if isinstance(value, str) else value
-
-
-# The number of blocks that an eth_getLogs may read.
 
 
 MOST_BLOCKS_UNFILTERED = 10

@@ -18,9 +18,6 @@ from quietswap.clients.client import ApiKey
 from quietswap.operator.operators import Health
 from quietswap.orders.statistics import Percentiles
 
-# The operator's options of the web page, and the use cases of its sessions.
-
-
 INCLUSION_DAYS = 7
 
 
@@ -44,9 +41,6 @@ class WebOptions:
     requests: int
     sessions: int
     secure: bool
-
-
-# The pages without authentication: the description of the interface and a liveness probe.
 
 
 Page = Callable[[Request], Awaitable[Response]]

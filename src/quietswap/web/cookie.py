@@ -30,8 +30,6 @@ from quietswap.web.sessions import SECRET_PREFIX
 Answer = tuple[Envelope[Any], list[tuple[bytes, bytes]]]
 """The body of an answer, and its own headers."""
 
-# The session cookie of the web page, and which requests may use it.
-
 
 _NAME = "quietswap_session"
 _LONGEST = 128
@@ -57,9 +55,6 @@ def is_of_the_page(scope: Scope) -> bool:
     """Return whether the page itself made the request."""
     is_read = scope["method"] in ("GET", "HEAD")
     return is_same_origin(scope["headers"], needs_origin=not is_read)
-
-
-# Authentication by the session cookie of the web page, for the operations that the page needs.
 
 
 PAGE_OPERATIONS = frozenset(
@@ -224,9 +219,6 @@ class WebSessionEndpoint(_PageEndpoint):
             return from_any_case(given)
         except BadAddress as error:
             raise InvalidAddress(provided=given[:100], reason=str(error), field="address") from None
-
-
-# GET /web/status: whether the service can work now, and how long inclusion takes.
 
 
 STATUS_PATH = "/web/status"

@@ -12,8 +12,6 @@ from quietswap.errors.base import RateLimitExceeded
 if TYPE_CHECKING:  # it stores the records of this module
     from quietswap.storage.web_sessions import WebSessionStore
 
-# The web page's anonymous sessions.
-
 
 SECRET_PREFIX = "qw_"
 """Of a session's secret. A session is no API key for programs, and an API key is no cookie."""

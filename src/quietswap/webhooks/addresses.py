@@ -14,8 +14,6 @@ from quietswap.webhooks.webhook import WebhookUrlRefused
 # Only one spelling of each host is accepted: a host name, or an IP address in its usual notation.
 # Other notations of an address (`127.1`, `0x7f000001`, `2130706433`) are refused, because
 # libraries read them differently.
-
-
 MAX_LENGTH = 2048
 """Characters of a URL."""
 _PORTS = {"https": 443, "http": 80}
@@ -112,8 +110,6 @@ def is_allowed_host(host: str, allowed: Sequence[str]) -> bool:
 #
 # Sources: https://www.iana.org/assignments/iana-ipv4-special-registry and
 # https://www.iana.org/assignments/iana-ipv6-special-registry
-
-
 IpAddress = IPv4Address | IPv6Address
 
 _NOT_PUBLIC = {

@@ -83,8 +83,6 @@ def _bound(head: bytes, webhook_id: str) -> bytes:
 # Standard Webhooks: secrets, and the headers of a signed delivery.
 #
 # https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
-
-
 _SECRET_BYTES = 32
 """Standard Webhooks allows 24 to 64."""
 

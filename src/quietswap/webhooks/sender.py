@@ -118,8 +118,6 @@ def _fault(error: h11.RemoteProtocolError, status: int, *, ended: bool) -> str:
 # The host is resolved once and every address is checked; one bad address refuses the request. The
 # connection goes to a checked address. A name server that changes its answer (DNS rebinding)
 # alters nothing: no second lookup happens. Redirects are not followed.
-
-
 _RESOLVE_S = 5.0
 _CONNECT_S = 5.0
 """Time for one of several addresses of a host."""

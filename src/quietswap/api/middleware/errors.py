@@ -57,9 +57,6 @@ class AccessLogMiddleware:
                 self.on_answer(operation_name(scope), state["status"], seconds)
 
 
-# The request id: the client's X-Request-Id if it is plain, otherwise a new one.
-
-
 _PLAIN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 
@@ -98,9 +95,6 @@ def _new_id() -> str:
     by the operating system, again in each forked process.
     """
     return f"{random.getrandbits(64):016x}"
-
-
-# The one error path: every exception becomes the error envelope.
 
 
 _SECRET = re.compile(r"(/rpc/|qr_).*", re.IGNORECASE | re.DOTALL)

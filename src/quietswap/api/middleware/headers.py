@@ -80,9 +80,6 @@ class ListedOriginsMiddleware(CORSMiddleware):
         await send(message)
 
 
-# The headers that every answer carries, and HEAD.
-
-
 FIXED_HEADERS = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -132,8 +129,6 @@ class ResponseHeadersMiddleware:
 # A web page can have its own name resolve to 127.0.0.1 and then reads, as its own origin, what
 # listens there. CORS does not help: for the browser it is the same origin. The request still has
 # the page's name in `Host`, so this name is compared.
-
-
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _SPLIT = re.compile(r"(\[[0-9A-Fa-f:.]*\]|[^:\[\]]*)(?::\d{0,5})?")

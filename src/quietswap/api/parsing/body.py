@@ -20,13 +20,12 @@ from quietswap.contract.requests import OWN_CODE
 from quietswap.errors.base import Details, PayloadTooLarge, UnsupportedMediaType
 from quietswap.errors.requests import MissingParameter, ValidationError
 
+
 # Limits the memory of request bodies: of each client, and of all clients together.
 #
 # A body counts from its first byte until its request is answered. Without the limit one client
 # could start hundreds of large bodies and finish none, and each would stay in memory until its
 # timeout.
-
-
 class BodyMemoryFull(Exception):
     """A limit would be exceeded: that of one client if `of_client`, else that of all clients."""
 
@@ -85,9 +84,6 @@ class BodyMemory:
         self._by_visitors += size * party.is_visitors
         if not self._by_client[party.member]:
             del self._by_client[party.member]
-
-
-# JSON bodies: strict decoding, then a shape check that finds every fault, not just the first.
 
 
 _decoder = msgspec.json.Decoder()

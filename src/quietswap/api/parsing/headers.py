@@ -58,9 +58,6 @@ def _parse(text: str) -> tuple[_Address | None, str]:
 _cached = lru_cache(maxsize=4096)(_parse)
 
 
-# Cookies of requests. Other programs of the same host set cookies, too, also malformed ones.
-
-
 def cookie_value(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
     """Return the value of the first cookie with exactly this name; None without one. `headers` are
     those of an ASGI scope.
@@ -86,9 +83,6 @@ def set_cookie(name: str, value: str, max_age_s: int, *, path: str, secure: bool
     parts = [f"{name}={value}", f"Path={path}", f"Max-Age={max_age_s}"]
     parts += ["HttpOnly", "SameSite=Strict", *(["Secure"] if secure else [])]
     return "; ".join(parts)
-
-
-# Whether a page of this very service made a request.
 
 
 _JUDGED = frozenset((b"sec-fetch-site", b"origin", b"host"))

@@ -8,8 +8,6 @@ from urllib.parse import unquote_to_bytes
 from quietswap.errors.requests import InvalidParameter
 
 # Detection of misspelt names: else a misspelt parameter is ignored and its default is used.
-
-
 _MOST_LETTERS = 2
 MOST_UNKNOWN = 50
 """Maximum number of unknown names in one object, because each comparison takes time."""
@@ -117,9 +115,6 @@ def _printable(raw: bytes) -> str:
 
 def _refused(name: str, provided: str, reason: str) -> InvalidParameter:
     return InvalidParameter(parameter=shown(name), provided=shown(provided), reason=reason)
-
-
-# Times in a query, and ranges of them.
 
 
 _TIME = re.compile(
