@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.clients import keys
+from quietswap.clients import credentials
 from quietswap.clients.client import ApiKey, AuditEntry, Client, KeyScope
-from quietswap.clients.credentials import hash_secret, new_client, new_key
-from quietswap.clients.keys import LASTS_MS, Authenticate
+from quietswap.clients.credentials import LASTS_MS, hash_secret, new_client, new_key
+from quietswap.clients.keys import Authenticate
 from quietswap.errors.base import Unauthorized
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.factory import Storage
@@ -166,7 +166,7 @@ async def test_the_cache_of_keys_has_a_bound_and_goes_on_after_it(
     storage: Storage, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key that left the cache is read again, so its revocation is seen at once."""
-    monkeypatch.setattr(keys, "_CACHE_SIZE", 2)
+    monkeypatch.setattr(credentials, "_CACHE_SIZE", 2)
     authenticate = Authenticate(storage.keys, clock)
     stored = [await a_key(storage) for _ in range(3)]
     for key, secret in stored:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quietswap.chain.simulation.codec import METHOD
-from quietswap.clients import keys
+from quietswap.clients import credentials
 from quietswap.orders import retention
 from quietswap.storage import factory as opening
 from quietswap.storage.postgres import _LOST_HOST
@@ -102,7 +102,7 @@ def test_the_numbers_of_the_scaling_page_are_those_of_the_code() -> None:
     assert f"after at most {opening.PATIENCE_S:g} seconds" in text
     lost_s = int(_LOST_HOST["tcp_user_timeout"]) // 1000
     assert f"within {lost_s} seconds when its host disappears" in text
-    assert keys.LASTS_MS == 1000
+    assert credentials.LASTS_MS == 1000
     assert "API keys, remembered for one second" in text
     assert retention._QUOTES_KEPT_MS == 24 * 3600 * 1000
     assert "Quotes are deleted a day after they were issued" in text

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from quietswap.clients.credentials import hash_secret, new_client, new_key
-from quietswap.clients.keys import LASTS_MS, Authenticate
+from quietswap.clients.credentials import LASTS_MS, hash_secret, new_client, new_key
+from quietswap.clients.keys import Authenticate
 from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
 from quietswap.storage.factory import Storage
 from quietswap.storage.orders import OrderStore

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from quietswap.chain.address import Address
+from quietswap.clients import credentials
 from quietswap.clients.client import ApiKey, Client
 from quietswap.errors.clients import RpcTokenNotFound
 from quietswap.errors.requests import InvalidParameter
@@ -70,7 +71,7 @@ async def test_a_revoked_token_stops_within_a_second(
     token_id, secret = await made(tokens)
     assert await tokens.find(secret)
     assert await tokens.revoke(SIBLING, token_id) == clock.now_ms()
-    clock.ms += wallet_rpc_tokens.LASTS_MS
+    clock.ms += credentials.LASTS_MS
     assert await tokens.find(secret) is None
 
 
@@ -138,7 +139,7 @@ async def test_the_cache_of_tokens_has_a_bound_and_goes_on_after_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """A token that left the cache is read again, so its revocation is seen at once."""
-    monkeypatch.setattr(wallet_rpc_tokens, "_CACHE_SIZE", 2)
+    monkeypatch.setattr(credentials, "_CACHE_SIZE", 2)
     other = WalletRpcTokens(storage.rpc_tokens, HandClock(), "")
     stored = [await made(tokens) for _ in range(3)]
     for token_id, secret in stored:

@@ -8,15 +8,10 @@ from collections.abc import Mapping
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quietswap.api.endpoint import OperationEndpoint, UnknownPath, exact_route
-from quietswap.api.middleware.errors import (
-    AccessLogMiddleware,
-    ErrorHandlerMiddleware,
-    OnAnswer,
-    RequestIdMiddleware,
-)
+from quietswap.api.middleware.errors import ErrorHandlerMiddleware, OnAnswer, RequestMiddleware
 from quietswap.api.middleware.headers import ResponseHeadersMiddleware
 from quietswap.api.middleware.rate_limits import AuthenticationMiddleware, RateLimitMiddleware
 from quietswap.api.operation import ApiOptions, Operation, UseCases
@@ -48,7 +43,11 @@ class _Api(Starlette):
         app: ASGIApp = self.router
         for cls, args, kwargs in reversed(self.user_middleware):
             app = cls(app, *args, **kwargs)
-        return app
+
+        async def http_only(scope: Scope, receive: Receive, send: Send) -> None:
+            await (app if scope["type"] == "http" else self.router)(scope, receive, send)
+
+        return http_only
 
 
 def create_api(
@@ -77,8 +76,7 @@ def create_api(
             *(exact_route(path, page, methods=["GET"]) for path, page in pages.items()),
         ],
         middleware=[
-            Middleware(RequestIdMiddleware),
-            Middleware(AccessLogMiddleware, options, clock, on_answer),
+            Middleware(RequestMiddleware, options, clock, on_answer),
             Middleware(ResponseHeadersMiddleware),
             Middleware(ErrorHandlerMiddleware, options.limits),
         ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from quietswap.chain.address import Address
 from quietswap.clients.client import ApiKey, is_visitor
-from quietswap.clients.credentials import hash_secret
+from quietswap.clients.credentials import SecretCache, hash_secret
 from quietswap.clock import Clock
 from quietswap.errors.clients import RpcTokenNotFound
 from quietswap.errors.requests import InvalidParameter
@@ -53,9 +53,6 @@ class TooManyRpcTokens(Exception):
     """The client has as many live tokens as it may have; nothing was stored."""
 
 
-LASTS_MS = 1000
-"""Cache time of a token: the longest time until a revoked token stops working."""
-_CACHE_SIZE = 4096
 MOST_TOKENS = 1000
 """Live tokens of one client."""
 MOST_WEB_TOKENS = 20
@@ -94,26 +91,18 @@ class WalletRpcTokens:
         self._tokens = tokens
         self._clock = clock
         self._base_url = base_url
-        self._seen: dict[bytes, tuple[int, WalletRpcToken]] = {}
+        self._live = SecretCache(self._find, clock)
 
     async def find(self, secret: str) -> WalletRpcToken | None:
         """Return the live token of a secret, else None. Raises StoreUnavailable.
 
         A revoked token stops working within a second.
         """
-        digest = hash_secret(secret)
-        now = self._clock.now_ms()
-        cached = self._seen.get(digest)
-        if cached is not None and 0 <= now - cached[0] < LASTS_MS:
-            return cached[1]
-        self._seen.pop(digest, None)
+        return await self._live.get(secret)
+
+    async def _find(self, digest: bytes) -> WalletRpcToken | None:
         token = await self._tokens.find(digest)
-        if token is None or not token.is_live(now):
-            return None
-        if len(self._seen) >= _CACHE_SIZE:
-            self._seen.clear()
-        self._seen[digest] = (now, token)
-        return token
+        return token if token is not None and token.is_live(self._clock.now_ms()) else None
 
     async def create(
         self, key: ApiKey, name: str, wallets: Sequence[Address], unmatched: UnmatchedPolicy

@@ -25,9 +25,16 @@ OnAnswer = Callable[[str, int, float], None]
 """Called after each answer with the operation's name, the HTTP status and the duration in s."""
 
 
+_PLAIN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+
+
 @dataclass(frozen=True, slots=True)
-class AccessLogMiddleware:
+class RequestMiddleware:
     """Starts the log context of a request and reports its answer to `on_answer`.
+
+    Sets `scope["state"]["request_id"]` for the log, for the answer's header and for errors. Later
+    middleware sets `rate_window` (the RateWindow of a counted request) and `status` (the HTTP
+    status of an answer that has started). Both are None until then.
 
     A request without an answer, such as a cancelled one, is not reported. Without
     `log_client_address` the address of the client is not in the log.
@@ -39,47 +46,20 @@ class AccessLogMiddleware:
     on_answer: OnAnswer | None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one ASGI connection."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        started = self.clock.monotonic()
-        state = scope["state"]
+        """Serve one HTTP request."""
+        started, request_id = self.clock.monotonic(), request_id_of(scope)
+        state = {"request_id": request_id, "rate_window": None, "status": None}
+        state = scope["state"] = scope.get("state", {}) | state
         client = None
         if self.options.log_client_address:
             client = client_address(scope, self.options.trusted_proxies)
-        observe.request_began(state["request_id"], client)
+        observe.request_began(request_id, client)
         try:
             await self.app(scope, receive, send)
         finally:
             if self.on_answer and state["status"] is not None:
                 seconds = self.clock.monotonic() - started
                 self.on_answer(operation_name(scope), state["status"], seconds)
-
-
-_PLAIN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-
-
-@dataclass(frozen=True, slots=True)
-class RequestIdMiddleware:
-    """Sets `scope["state"]["request_id"]` for the log, for the answer's header and for errors.
-
-    Later middleware sets `rate_window` (the RateWindow of a counted request) and `status` (the HTTP
-    status of an answer that has started). Both are None until then.
-    """
-
-    app: ASGIApp
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one ASGI connection."""
-        if scope["type"] == "http":
-            scope["state"] = {
-                **scope.get("state", {}),
-                "request_id": request_id_of(scope),
-                "rate_window": None,
-                "status": None,
-            }
-        await self.app(scope, receive, send)
 
 
 def request_id_of(scope: Scope) -> str:
@@ -114,10 +94,7 @@ class ErrorHandlerMiddleware:
     limits: RateLimits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one ASGI connection."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+        """Serve one HTTP request."""
         try:
             await self.app(scope, receive, send)
         except Exception as error:

@@ -99,10 +99,7 @@ class ResponseHeadersMiddleware:
     app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one ASGI connection."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+        """Serve one HTTP request."""
         state = scope["state"]
         is_head = scope["method"] == "HEAD"
 
