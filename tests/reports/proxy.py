@@ -3,6 +3,7 @@
 import contextlib
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import httpx
@@ -10,7 +11,7 @@ import msgspec
 
 from quietswap.sandbox import rpc as rpc_server
 from quietswap.sandbox.http_server import HttpRequest, HttpResponse, HttpServer
-from quietswap.sandbox.node import BehindView
+from quietswap.sandbox.node import behind
 from quietswap.sandbox.rpc import SandboxRpcClient
 from tests import loopback
 from tests.fake_web import Answer
@@ -90,7 +91,7 @@ def late(blocks: int, share: float) -> Trouble:
     async def trouble(one: RpcProxy, body: Calls) -> HttpResponse | None:
         if one.chance.random() >= share:
             return None
-        return await rpc_server.answer(body, BehindView(one.rpc, blocks).call)
+        return await rpc_server.answer(body, partial(behind, one.rpc, blocks))
 
     return trouble
 
@@ -101,7 +102,7 @@ def every_second(blocks: int) -> Trouble:
     async def trouble(one: RpcProxy, body: Calls) -> HttpResponse | None:
         if one.asked % 2:
             return None
-        return await rpc_server.answer(body, BehindView(one.rpc, blocks).call)
+        return await rpc_server.answer(body, partial(behind, one.rpc, blocks))
 
     return trouble
 

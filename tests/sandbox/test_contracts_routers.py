@@ -240,7 +240,7 @@ async def test_every_route_delivers_its_quote(chain: LocalChain) -> None:
 
 async def test_routes_are_found_by_hops_and_never_turn_back() -> None:
     direct = routes_between(WETH.address, USDC.address, max_hops=1)
-    assert sorted(route.hops[0].pool.name for route in direct) == ["uniswap-v2", "uniswap-v3"]
+    assert sorted(route.hops[0].pool.v3 for route in direct) == [False, True]
     for route in routes_between(FEE.address, USDC.address, max_hops=3):
         assert len(set(route.path)) == len(route.path)
     assert routes_between(WETH.address, STRANGER) == ()
@@ -251,11 +251,11 @@ async def test_the_best_route_depends_on_the_size(chain: LocalChain) -> None:
     large = best(await priced_routes(chain, WETH.address, USDC.address, 30 * 10**18))
     assert small is not None
     assert large is not None
-    assert [hop.pool.name for hop in small.route.hops] == ["uniswap-v3"]
-    assert [hop.pool.name for hop in large.route.hops] == ["uniswap-v2"]
+    assert [hop.pool.v3 for hop in small.route.hops] == [True]
+    assert [hop.pool.v3 for hop in large.route.hops] == [False]
 
 
 async def test_a_pool_that_would_run_dry_has_no_price(chain: LocalChain) -> None:
     routes = await priced_routes(chain, WETH.address, USDC.address, 10**22, max_hops=1)
-    assert [one.route.hops[0].pool.name for one in routes] == ["uniswap-v2"]
+    assert [one.route.hops[0].pool.v3 for one in routes] == [False]
     assert best(await priced_routes(chain, WETH.address, STRANGER, 10**18)) is None

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+
 from quietswap.sandbox.block_builder import BlockBuilder, ReorgTooDeep
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts.addresses import FEEDS
@@ -96,7 +98,7 @@ class ControlApi:
                 given = {held.transaction.hash for relay in self.relays for held in relay.pool}
                 return {"leaks": sorted(one for one in given if one in self.public)}
             case "GET /searcher":
-                return [attack.as_json() for attack in self.searcher.attacks]
+                return msgspec.to_builtins(self.searcher.attacks)
         return None
 
     async def _feed(self, request: HttpRequest) -> Any:

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from quietswap.chain.address import keccak256
@@ -37,39 +38,30 @@ _FOUND = frozenset(
 """Methods whose answer belongs to a block. It is null when the view lacks that block."""
 
 
-@dataclass(frozen=True, slots=True)
-class _EarlierView:
-    """Answers as of an earlier block: it replaces `latest`, and higher blocks do not exist."""
+async def _as_of(rpc: SandboxRpcClient, number: int, method: str, params: list[Any]) -> Any:
+    """Return what a node whose head is block `number` would answer. Raises RpcError.
 
-    rpc: SandboxRpcClient
-
-    async def ask(self, number: int, method: str, params: list[Any]) -> Any:
-        """Return what a node whose head is `number` would answer. Raises RpcError."""
-        if method == "eth_blockNumber":
-            return hex(number)
-        if method not in _FOUND and _asked_above(number, method, params):
-            raise RpcError(-32000, "header not found")
-        answer = await self.rpc.call(method, *_rewritten(number, method, params))
-        if method in _FOUND and _height(answer) > number:
-            return None
-        return answer
+    That block replaces `latest`, and higher blocks do not exist.
+    """
+    if method == "eth_blockNumber":
+        return hex(number)
+    if method not in _FOUND and _asked_above(number, method, params):
+        raise RpcError(-32000, "header not found")
+    answer = await rpc.call(method, *_rewritten(number, method, params))
+    return None if method in _FOUND and _height(answer) > number else answer
 
 
-@dataclass(frozen=True, slots=True)
-class BehindView(_EarlierView):
-    """A node that lags by some blocks."""
-
-    blocks: int
-
-    async def call(self, method: str, params: list[Any]) -> Any:
-        head = await self.rpc.number("eth_blockNumber")
-        return await self.ask(max(head - self.blocks, 0), method, params)
+async def behind(rpc: SandboxRpcClient, blocks: int, method: str, params: list[Any]) -> Any:
+    """Return what a node that lags by some blocks would answer. Raises RpcError."""
+    head = await rpc.number("eth_blockNumber")
+    return await _as_of(rpc, max(head - blocks, 0), method, params)
 
 
 @dataclass(frozen=True, slots=True)
-class ForkView(_EarlierView):
+class _Fork:
     """A node on another fork after block `base`: empty blocks up to the real chain's height."""
 
+    rpc: SandboxRpcClient
     base: int
 
     async def call(self, method: str, params: list[Any]) -> Any:
@@ -78,10 +70,8 @@ class ForkView(_EarlierView):
             return hex(head)
         number = self._own_block(head, method, params)
         if number is None:
-            return await self.ask(self.base, method, params)
-        if method == "eth_getBlockReceipts":
-            return []
-        return await self._empty_block(number)
+            return await _as_of(self.rpc, self.base, method, params)
+        return [] if method == "eth_getBlockReceipts" else await self._empty_block(number)
 
     def _own_block(self, head: int, method: str, params: list[Any]) -> int | None:
         """Return the number of the requested block when it is one of the fork's own."""
@@ -99,27 +89,6 @@ class ForkView(_EarlierView):
         own = {"hash": _own_hash(number), "transactions": [], "gasUsed": "0x0"}
         parent = block["parentHash"] if number - 1 == self.base else _own_hash(number - 1)
         return block | own | {"parentHash": parent, "logsBloom": "0x" + "00" * 256}
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptView:
-    """A node with faulty receipts. All other answers are genuine.
-
-    `spoil` returns the faulty receipt, given the genuine one and the number of the latest block.
-    """
-
-    rpc: SandboxRpcClient
-    spoil: Callable[[dict[str, Any], int], dict[str, Any] | None]
-
-    async def call(self, method: str, params: list[Any]) -> Any:
-        answer = await self.rpc.call(method, *params)
-        if answer is None or method not in {"eth_getTransactionReceipt", "eth_getBlockReceipts"}:
-            return answer
-        head = await self.rpc.number("eth_blockNumber")
-        if isinstance(answer, dict):
-            return self.spoil(answer, head)
-        shown = [self.spoil(receipt, head) for receipt in answer]
-        return None if None in shown else shown
 
 
 def _own_hash(number: int) -> str:
@@ -158,6 +127,8 @@ def _height(answer: Any) -> int:
     return int(number, 16) if number else 0
 
 
+_Spoil = Callable[[dict[str, Any], int], dict[str, Any] | None]
+"""Returns the faulty receipt, given the genuine one and the number of the latest block."""
 NAME = "node"
 _SENDING = frozenset({"eth_sendRawTransaction", "eth_sendRawTransactionSync"})
 _NO_DELEGATION = re.compile(rb'"code":\s*"0xef01(?!00[0-9a-f]{40}")', re.IGNORECASE)
@@ -178,7 +149,7 @@ class NodeProxy:
         self._chain_lock = chain_lock
         self._public = public
         self._active_faults = active_faults
-        self._fork: tuple[Fault, ForkView] | None = None
+        self._fork: tuple[Fault, _Fork] | None = None
         self._random = random.Random(1)
         # client requests do not wait for the sandbox's own connections
         self._pool = SandboxRpcClient(rpc.url)
@@ -210,28 +181,38 @@ class NodeProxy:
         """Return what answers single calls under this fault; None when anvil answers them."""
         match fault.kind:
             case "lag":
-                return BehindView(self._rpc, fault.number).call
+                return partial(behind, self._rpc, fault.number)
             case "fork":
                 return (await self._forked(fault)).call
             case "no_simulate":
                 return self._without_simulation
             case "late_receipts":
-                return ReceiptView(self._rpc, _late).call
+                return partial(self._with_receipts, _late)
             case "empty_receipts":
-                return ReceiptView(self._rpc, _emptied).call
+                return partial(self._with_receipts, _emptied)
         return None
 
-    async def _forked(self, fault: Fault) -> ForkView:
+    async def _forked(self, fault: Fault) -> _Fork:
         """Return the fork, which begins at the first request under this fault."""
         if self._fork is None or self._fork[0] is not fault:
             head = await self._rpc.number("eth_blockNumber")
-            self._fork = (fault, ForkView(self._rpc, max(head - fault.number, 0)))
+            self._fork = (fault, _Fork(self._rpc, max(head - fault.number, 0)))
         return self._fork[1]
 
     async def _without_simulation(self, method: str, params: list[Any]) -> Any:
         if method == "eth_simulateV1":
             raise RpcError(-32601, f"the method {method} does not exist/is not available")
         return await self._plain(method, params)
+
+    async def _with_receipts(self, spoil: _Spoil, method: str, params: list[Any]) -> Any:
+        answer = await self._rpc.call(method, *params)
+        if answer is None or method not in {"eth_getTransactionReceipt", "eth_getBlockReceipts"}:
+            return answer
+        head = await self._rpc.number("eth_blockNumber")
+        if isinstance(answer, dict):
+            return spoil(answer, head)
+        shown = [spoil(receipt, head) for receipt in answer]
+        return None if None in shown else shown
 
     async def _plain(self, method: str, params: list[Any]) -> Any:
         return await self._rpc.call(method, *params)

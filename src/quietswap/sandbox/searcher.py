@@ -8,7 +8,6 @@ the relays.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
 
 import msgspec
 
@@ -144,10 +143,6 @@ class Attack(msgspec.Struct, frozen=True, rename="camel"):
     victim_received: str
     victim_loss: str
     victim_loss_usd: str
-
-    def as_json(self) -> dict[str, Any]:
-        answer: dict[str, Any] = msgspec.to_builtins(self)
-        return answer
 
 
 class Searcher:

@@ -51,11 +51,6 @@ def uints(data: bytes) -> list[int]:
     return list(decode(["uint256[]"], data)[0])
 
 
-# Storage words of contracts: their slots in Solidity's layout, and the call that writes one.
-#
-# https://docs.soliditylang.org/en/latest/internals/layout_in_storage.html
-
-
 Call = tuple[str, Sequence[Any]]
 """Method and parameters of one JSON-RPC call."""
 
@@ -67,19 +62,16 @@ def set_storage(address: Address, key: str | int, value: int) -> Call:
 
 
 def entry(key: bytes, slot: int) -> int:
-    """Return the slot of a mapping's entry; `key` is the full word, `slot` the mapping's own."""
+    """Return the slot of a mapping's entry; `key` is the full word, `slot` the mapping's own.
+
+    https://docs.soliditylang.org/en/latest/internals/layout_in_storage.html
+    """
     return int.from_bytes(keccak256(key.rjust(32, b"\0") + slot.to_bytes(32)))
 
 
 def items(slot: int) -> int:
     """Return the slot of a dynamic array's first item; `slot` itself holds the length."""
     return int.from_bytes(keccak256(slot.to_bytes(32)))
-
-
-# The sandbox's accounts: the ten accounts of anvil's public test mnemonic ("test test ... junk").
-#
-# The keys are public, so an account is worth nothing on another chain. Every wallet can import
-# them.
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +102,7 @@ _ALL = tuple(
         "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6",
     )
 )
-
+"""The accounts of anvil's public test mnemonic ("test test ... junk"), worth nothing elsewhere."""
 WALLETS = _ALL[:8]
 """The users' accounts; each holds ETH and some of every token."""
 TREASURY = _ALL[8]

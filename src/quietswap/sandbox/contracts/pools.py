@@ -1,7 +1,7 @@
-"""The sandbox's liquidity: the pools, their addresses and their reserves at genesis."""
+"""The sandbox's tokens, pools and price feeds, with their reserves and answers at genesis."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from math import isqrt
 from typing import Literal
@@ -12,9 +12,6 @@ from quietswap.chain.address import from_any_case as _at
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.abi import Call, encode, set_storage
 from quietswap.tokens.token import WETH as WETH_ADDRESS
-
-# The sandbox's tokens: mainnet's at their mainnet addresses, and three unusual ones of its own.
-
 
 Layout = Literal["solidity", "vyper", "solady"]
 _SOLADY_BALANCE_SEED = "87a211a2"
@@ -118,9 +115,8 @@ class Pool:
         one, two = self.first.address, self.second.address
         if self.v3:
             salt = keccak256(encode("(address,address,uint24)", (one, two, self.fee)))
-            return _create2(
-                contract_addresses.V3_FACTORY, salt, contract_addresses.V3_POOL_CODE_HASH
-            )
+            v3_hash = contract_addresses.V3_POOL_CODE_HASH
+            return _create2(contract_addresses.V3_FACTORY, salt, v3_hash)
         salt = keccak256(addresses.to_bytes(one) + addresses.to_bytes(two))
         return _create2(contract_addresses.V2_FACTORY, salt, contract_addresses.V2_PAIR_CODE_HASH)
 
@@ -129,11 +125,6 @@ class Pool:
         """`depth_usd` in smallest units of the first and of the second token."""
         first, second = self.first, self.second
         return first.units(self.depth_usd / first.usd), second.units(self.depth_usd / second.usd)
-
-    @property
-    def name(self) -> str:
-        """The name of the pool's protocol."""
-        return "uniswap-v3" if self.v3 else "uniswap-v2"
 
     def other(self, token: Address) -> Address:
         return self.second.address if token == self.first.address else self.first.address
@@ -144,12 +135,12 @@ def _create2(factory: Address, salt: bytes, code_hash: bytes) -> Address:
     return addresses.from_bytes(digest[12:])
 
 
-def _pool(a: SandboxToken, b: SandboxToken, depth_usd: int) -> Pool:
+def _pool(a: SandboxToken, b: SandboxToken, depth_usd: int, v3_fee: int = 0) -> Pool:
     first, second = sorted((a, b), key=lambda token: int(token.address, 16))
-    return Pool(first, second, Decimal(depth_usd))
+    return Pool(first, second, Decimal(depth_usd), bool(v3_fee), v3_fee or 3000)
 
 
-V3_WETH_USDC = replace(_pool(WETH, USDC, 1_500_000), v3=True, fee=500)
+V3_WETH_USDC = _pool(WETH, USDC, 1_500_000, 500)
 POOLS = (
     _pool(WETH, USDC, 3_000_000),
     _pool(WETH, USDT, 3_000_000),
@@ -162,24 +153,18 @@ POOLS = (
     _pool(WETH, SOLADY, 300_000),
     V3_WETH_USDC,
 )
-
-
-def _v3(a: SandboxToken, b: SandboxToken, depth_usd: int, fee: int) -> Pool:
-    return replace(_pool(a, b, depth_usd), v3=True, fee=fee)
-
-
 MORE_POOLS = (
-    _v3(WETH, USDC, 60_000, 100),
-    _v3(WETH, USDC, 400_000, 3000),
-    _v3(WETH, USDT, 900_000, 500),
-    _v3(WETH, USDT, 300_000, 3000),
-    _v3(WETH, DAI, 250_000, 3000),
-    _v3(WETH, WBTC, 500_000, 500),
-    _v3(WETH, WBTC, 800_000, 3000),
-    _v3(USDC, USDT, 2_000_000, 100),
-    _v3(USDC, DAI, 2_000_000, 100),
+    _pool(WETH, USDC, 60_000, 100),
+    _pool(WETH, USDC, 400_000, 3000),
+    _pool(WETH, USDT, 900_000, 500),
+    _pool(WETH, USDT, 300_000, 3000),
+    _pool(WETH, DAI, 250_000, 3000),
+    _pool(WETH, WBTC, 500_000, 500),
+    _pool(WETH, WBTC, 800_000, 3000),
+    _pool(USDC, USDT, 2_000_000, 100),
+    _pool(USDC, DAI, 2_000_000, 100),
     _pool(WETH, WORTHLESS, 400),
-    _v3(WETH, WORTHLESS, 300, 10_000),
+    _pool(WETH, WORTHLESS, 300, 10_000),
 )
 """Pools over which the vendors' stand-ins do not route: only the own source finds them."""
 ALL_POOLS = POOLS + MORE_POOLS
@@ -202,26 +187,15 @@ def v3_opening(pool: Pool) -> tuple[int, int, int]:
     return sqrt_price, tick - tick % V3_TICK_SPACINGS[pool.fee], isqrt(amount0 * amount1)
 
 
-# The Chainlink price feeds. Their answers are written directly to storage.
-
-
-GENESIS_USD = {
-    "ETH / USD": Decimal(3000),
-    "BTC / USD": Decimal(90_000),
-    "USDC / USD": Decimal(1),
-    "USDT / USD": Decimal(1),
-    "DAI / USD": Decimal(1),
-}
-"""The first answer of each feed: the prices at which the pools open."""
-
 _DECIMALS = 8
 _ANSWER, _UPDATED_AT, _ROUND, _DESCRIPTION = range(4)  # the slots of contracts/Feed.sol
 
 
 def genesis() -> Iterator[Call]:
-    """Yield the calls that fill every feed; `updatedAt` is the block in which a feed is read."""
-    for pair, usd in GENESIS_USD.items():
-        yield from answers(pair, usd)
+    """Yield the calls that fill Chainlink's feeds with the prices at which the pools open."""
+    for name, token in TOKENS.items():
+        pair = f"{name.removeprefix('W')} / USD"
+        yield from answers(pair, token.usd)
         text = pair.encode().ljust(31, b"\0") + bytes([2 * len(pair)])
         yield set_storage(contract_addresses.FEEDS[pair], _DESCRIPTION, int.from_bytes(text))
 

@@ -136,15 +136,6 @@ async def amounts_out(chain: "LocalChain", routes: Sequence[PoolRoute], amount: 
 _SMALL_USD = Decimal(10)
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
-    """USD values of a swap at the pools' prices: input, output and gas."""
-
-    in_usd: Decimal
-    out_usd: Decimal
-    gas_usd: Decimal
-
-
 class NoPrice(Exception):
     """No route to USDC can swap any amount of the token."""
 
@@ -181,11 +172,13 @@ class Market:
     async def block_number(self) -> int:
         return int((await self.chain.head())["number"], 16)
 
-    async def worth(self, route: PoolRoute, amount_in: int, amount_out: int) -> Worth:
-        """Return a swap's USD values; amounts in smallest units."""
+    async def worth(
+        self, route: PoolRoute, amount_in: int, amount_out: int
+    ) -> tuple[Decimal, Decimal, Decimal]:
+        """Return the USD values of a swap's input, output and gas; amounts in smallest units."""
         sell, buy = BY_ADDRESS[route.sell], BY_ADDRESS[route.buy]
         gas_wei = route.gas * await self.gas_price()
-        return Worth(
+        return (
             await self.usd_price(sell) * amount_in / 10**sell.decimals,
             await self.usd_price(buy) * amount_out / 10**buy.decimals,
             await self.usd_price(WETH) * gas_wei / 10**18,

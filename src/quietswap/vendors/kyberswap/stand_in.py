@@ -153,13 +153,14 @@ class StandIn(base.VendorStandIn):
     async def _amounts(self, offer: base.PriceQuote) -> dict[str, str]:
         amount = offer.amount
         worth = await self.market.worth(offer.route, amount, offer.promised)
+        sold_usd, bought_usd, gas_usd = (f"{usd:f}" for usd in worth)
         return {
             "amountIn": str(amount),
-            "amountInUsd": f"{worth.in_usd:f}",
+            "amountInUsd": sold_usd,
             "amountOut": str(offer.promised),
-            "amountOutUsd": f"{worth.out_usd:f}",
+            "amountOutUsd": bought_usd,
             "gas": str(offer.route.gas),
-            "gasUsd": f"{worth.gas_usd:f}",
+            "gasUsd": gas_usd,
         }
 
     def _checksum(self, summary: dict[str, Any]) -> str:

@@ -149,7 +149,7 @@ class StandIn(base.VendorStandIn):
         self, offer: base.PriceQuote, query: base.QueryParams, *, is_v6: bool
     ) -> dict[str, Any]:
         market = self.market
-        worth = await market.worth(offer.route, offer.amount, offer.promised)
+        sold, bought, gas = await market.worth(offer.route, offer.amount, offer.promised)
         fee = _fee_bps(query)
         legs = [_leg(step) for step in await self.steps(offer)]
         route: dict[str, Any] = {
@@ -171,9 +171,9 @@ class StandIn(base.VendorStandIn):
             "partner": query.text("partner", "anon"),
             "maxImpactReached": False,
             "gasCost": str(offer.route.gas),
-            "gasCostUSD": f"{worth.gas_usd:.6f}",
-            "srcUSD": f"{worth.in_usd:.10f}",
-            "destUSD": f"{worth.out_usd:.10f}",
+            "gasCostUSD": f"{gas:.6f}",
+            "srcUSD": f"{sold:.10f}",
+            "destUSD": f"{bought:.10f}",
         }
         if fee:
             route["destAmountAfterFee"] = str(base.less(offer.promised, fee))
