@@ -30,6 +30,7 @@ from tests.defaults import NODE
 from tests.example_counts import examples
 from tests.manual_clock import ManualClock
 from tests.reports.proxy import Calls, RpcProxy, Trouble, every_second, late, proxy
+from tests.sandbox.accounts import send
 
 ALICE = WALLETS[0]
 AMOUNT = 10**18
@@ -48,7 +49,7 @@ class Scene:
     async def approve(self, amount: int) -> None:
         """Let the router take `amount` from the newest block on."""
         data = abi.call("approve(address,uint256)", V2_ROUTER, amount)
-        await self.local.send(ALICE.address, WETH.address, data, gas=100_000)
+        await send(self.local, ALICE.address, WETH.address, data, gas=100_000)
         await self.local.mine()
 
     async def swap(self) -> tuple[SignedTransaction, SignedSwap]:
@@ -157,7 +158,7 @@ async def test_receipts_and_nonces_are_those_of_the_newest_block(mix: str) -> No
     async with scene(MIXES[mix]) as on:
         for _ in range(ROUNDS):
             data = abi.call("approve(address,uint256)", V2_ROUTER, 1)
-            sent = await on.local.send(ALICE.address, WETH.address, data, gas=100_000)
+            sent = await send(on.local, ALICE.address, WETH.address, data, gas=100_000)
             await on.local.mine()
             await on.chain.newest_number()
             assert (await on.chain.receipts([sent]))[sent] is not None
