@@ -51,8 +51,9 @@ def reference(name: str) -> Schema:
     return {"$ref": _REF.format(name=name)}
 
 
-def components(kinds: Iterable[type[WireStruct]]) -> dict[str, Schema]:
-    """Return the components of Structs, of the Structs inside them and of all errors."""
+def _components() -> dict[str, Schema]:
+    """Return the components of all operations, of the Structs inside them and of all errors."""
+    kinds = [k for op in OPERATIONS for k in (*op.answers, op.rows, op.body, op.streams) if k]
     details = [kind.shape for kind in ERRORS.values() if kind.shape is not NoDetails]
     roots = [*kinds, *_REFERRED, *details, ErrorEnvelope]
     _, found = msgspec.json.schema_components(roots, schema_hook=_custom, ref_template=_REF)
@@ -250,40 +251,18 @@ def document() -> dict[str, Any]:
     }
 
 
-def _components() -> dict[str, Schema]:
-    kinds: list[type[WireStruct]] = []
-    for operation in OPERATIONS:
-        kinds.extend(operation.answers)
-        if operation.rows:
-            kinds.append(operation.rows)
-        if operation.body:
-            kinds.append(operation.body)
-        if operation.streams:
-            kinds.append(operation.streams)
-    return components(kinds)
+def _header(description: str, kind: str = "integer", **more: bool) -> dict[str, Any]:
+    return {"description": description, **more, "schema": {"type": kind}}
 
 
-def _counter(description: str) -> dict[str, Any]:
-    return {
-        "description": f"{description} On every answer to a right key.",
-        "schema": {"type": "integer"},
-    }
-
-
+_COUNTED = "On every answer to a right key."
+_NAMED = "Names the request in the service's log; a plain one sent by you is kept."
 _HEADERS = {
-    "X-RateLimit-Limit": _counter("Requests allowed in one window."),
-    "X-RateLimit-Remaining": _counter("Requests left in this window."),
-    "X-RateLimit-Reset": _counter("End of this window, Unix seconds."),
-    "Retry-After": {
-        "description": "Seconds to wait. On 429 only.",
-        "required": True,
-        "schema": {"type": "integer"},
-    },
-    "X-Request-Id": {
-        "description": "Names the request in the service's log; a plain one sent by you is kept.",
-        "required": True,
-        "schema": {"type": "string"},
-    },
+    "X-RateLimit-Limit": _header(f"Requests allowed in one window. {_COUNTED}"),
+    "X-RateLimit-Remaining": _header(f"Requests left in this window. {_COUNTED}"),
+    "X-RateLimit-Reset": _header(f"End of this window, Unix seconds. {_COUNTED}"),
+    "Retry-After": _header("Seconds to wait. On 429 only.", required=True),
+    "X-Request-Id": _header(_NAMED, "string", required=True),
 }
 
 
@@ -306,11 +285,8 @@ def _operation(operation: Operation, components: dict[str, Schema]) -> dict[str,
         "summary": operation.summary,
         "tags": [_TITLES[_tag(operation)]],
     }
-    parameters = [
-        *_parameters(operation.path_params, "path"),
-        *_parameters(operation.query),
-        *_parameters(operation.headers, "header"),
-    ]
+    places = {"path": operation.path_params, "query": operation.query, "header": operation.headers}
+    parameters = [one for place, kind in places.items() if kind for one in _parameters(kind, place)]
     if parameters:
         written["parameters"] = parameters
     if operation.body:
@@ -324,9 +300,7 @@ def _operation(operation: Operation, components: dict[str, Schema]) -> dict[str,
     return written
 
 
-def _parameters(kind: type[WireStruct] | None, place: str = "query") -> Iterator[Schema]:
-    if kind is None:
-        return
+def _parameters(kind: type[WireStruct], place: str) -> Iterator[Schema]:
     schema = msgspec.json.schema(kind)["$defs"][kind.__name__]
     for name, member in schema["properties"].items():
         without = ("description", "examples", "anyOf")
@@ -394,29 +368,19 @@ def _refusals(operation: Operation) -> dict[str, Any]:
     by_status: dict[int, list[str]] = defaultdict(list)
     for code in operation.codes:
         by_status[status_of(code, operation.name)].append(code)
-    return {str(status): _refusal(status, by_status[status]) for status in sorted(by_status)}
+    return {str(status): _refusal(status, codes) for status, codes in sorted(by_status.items())}
 
 
 def _refusal(status: int, codes: list[str]) -> dict[str, Any]:
+    examples = {}
+    for code in codes:
+        value = msgspec.to_builtins(error_envelope(EXAMPLES[code]))
+        # the first line of the error's own docstring
+        summary = (type(EXAMPLES[code]).__doc__ or code).strip().splitlines()[0]
+        examples[code] = {"summary": summary, "value": value}
+    content = {"schema": _one_of([error_name(code) for code in codes]), "examples": examples}
     return {
         "description": ", ".join(codes),
         "headers": _headers(status),
-        "content": {
-            "application/json": {
-                "schema": _one_of([error_name(code) for code in codes]),
-                "examples": {
-                    code: {
-                        "summary": _meaning(code),
-                        "value": msgspec.to_builtins(error_envelope(EXAMPLES[code])),
-                    }
-                    for code in codes
-                },
-            }
-        },
+        "content": {"application/json": content},
     }
-
-
-def _meaning(code: str) -> str:
-    """Return the first sentence of the error's own docstring."""
-    lines = (type(EXAMPLES[code]).__doc__ or code).strip().splitlines()
-    return lines[0]
