@@ -36,7 +36,7 @@ class BodyMemoryFull(Exception):
 
 
 class BodyMemory:
-    """The bytes of bodies held now; `total` and `per_client` are in bytes. One per process.
+    """The bytes of bodies: `held` now, at most `total` and `per_client`. One per process.
 
     Visitors of the web page hold at most half of them, those of one address as much as a client.
     """
@@ -44,14 +44,9 @@ class BodyMemory:
     def __init__(self, total: int, per_client: int) -> None:
         self._total = total
         self._per_client = per_client
-        self._held = 0
+        self.held = 0
         self._by_client: Counter[str] = Counter()
         self._by_visitors = 0
-
-    @property
-    def held(self) -> int:
-        """Return the bytes held now."""
-        return self._held
 
     @contextmanager
     def reserve(self, client_id: str) -> Iterator[Callable[[int], None]]:
@@ -77,9 +72,9 @@ class BodyMemory:
             raise BodyMemoryFull(of_client=True, limit=self._per_client)
         if party.is_visitors and self._by_visitors + size > self._total // 2:
             raise BodyMemoryFull(of_client=True, limit=self._total // 2)
-        if self._held + size > self._total:
+        if self.held + size > self._total:
             raise BodyMemoryFull(of_client=False, limit=self._total)
-        self._held += size
+        self.held += size
         self._by_client[party.member] += size
         self._by_visitors += size * party.is_visitors
         if not self._by_client[party.member]:
@@ -162,14 +157,8 @@ def _field(member: msgspec.inspect.Field) -> Field:
         inside = body_fields(found.cls)
         names = {field.name for field in inside}
         untyped = tuple(n.encode_name for n in found.fields if n.encode_name not in names)
-    return Field(
-        name=member.encode_name,
-        kind=_KINDS[type(found)],
-        required=member.required,
-        has_own_code=_has_own_code(member.type),
-        inside=inside,
-        untyped=untyped,
-    )
+    kind, own = _KINDS[type(found)], _has_own_code(member.type)
+    return Field(member.encode_name, kind, member.required, own, inside, untyped)
 
 
 def _has_own_code(type_: msgspec.inspect.Type) -> bool:
@@ -242,12 +231,8 @@ def malformed(faults: Sequence[Details]) -> ValidationError:
 
 def _decoded(raw: bytes) -> dict[str, Any]:
     if is_deeper(raw, _MOST_LEVELS):
-        fault = {
-            "field": "$",
-            "expected": f"at most {_MOST_LEVELS} nested arrays and objects",
-            "provided": "more",
-        }
-        raise malformed([fault])
+        most = f"at most {_MOST_LEVELS} nested arrays and objects"
+        raise malformed([{"field": "$", "expected": most, "provided": "more"}])
     try:
         body = _decoder.decode(raw)
     except msgspec.DecodeError as error:
@@ -345,10 +330,11 @@ async def read_body(
         async with asyncio.timeout(timeout_s):
             return await _received(receive, declared, limit, grow)
     except TimeoutError as error:
-        provided = f"a part of it in {timeout_s:g} seconds"
-        raise malformed(
-            [{"field": "$", "expected": "a whole body", "provided": provided}]
-        ) from error
+        raise _incomplete(f"a part of it in {timeout_s:g} seconds") from error
+
+
+def _incomplete(provided: str) -> ValidationError:
+    return malformed([{"field": "$", "expected": "a whole body", "provided": provided}])
 
 
 async def _received(
@@ -359,9 +345,7 @@ async def _received(
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise malformed(
-                [{"field": "$", "expected": "a whole body", "provided": "a part of it"}]
-            )
+            raise _incomplete("a part of it")
         chunk: bytes = message.get("body", b"")
         grow(len(chunk))
         chunks.append(chunk)

@@ -1,9 +1,9 @@
 """Text and JSON of the right shape to domain values; each fault has its own code."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -61,18 +61,17 @@ def parse_swap_amounts(query: Mapping[str, str]) -> tuple[Address, Address, int]
             reason="it is the same token as sellToken",
             suggestion="Name two different tokens.",
         )
-    return sell, buy, _sell_amount(query.get("sellAmount"))
+    if not (text := query.get("sellAmount")):
+        reason = "it is missing or empty"
+        raise errors.InvalidAmount(field="sellAmount", provided="", reason=reason)
+    return sell, buy, _amount(text, "sellAmount", amounts.parse_units)
 
 
-def _sell_amount(text: str | None) -> int:
-    if not text:
-        raise errors.InvalidAmount(field="sellAmount", provided="", reason="it is missing or empty")
+def _amount(text: str, field: str, read: Callable[[str], int]) -> int:
     try:
-        return amounts.parse_units(text)
+        return read(text)
     except amounts.BadAmount as error:
-        raise errors.InvalidAmount(
-            field="sellAmount", provided=shown(text), reason=str(error)
-        ) from error
+        raise errors.InvalidAmount(field=field, provided=shown(text), reason=str(error)) from error
 
 
 def parse_token(text: str | None, field: str) -> Address:
@@ -112,24 +111,15 @@ def parse_required_wallet(query: Mapping[str, str]) -> Address:
     return parse_wallet(text)
 
 
-class _IntegerRule(NamedTuple):
-    default: int
-    least: int
-    most: int
-
-
 @lru_cache
-def _integer_rules(kind: type[WireStruct]) -> dict[str, _IntegerRule]:
-    """Return the default and the limits of each integer of a query."""
-    rules: dict[str, _IntegerRule] = {}
-    for field in struct_fields(kind):
-        found = unwrap(field.type)
-        if isinstance(found, msgspec.inspect.IntType):
-            least, most = found.ge, found.le
-            assert isinstance(least, int)
-            assert isinstance(most, int)
-            rules[field.encode_name] = _IntegerRule(field.default, least, most)
-    return rules
+def _integer_rule(kind: type[WireStruct], name: str) -> tuple[int, int, int]:
+    """Return the default and the limits of an integer of a query."""
+    field = next(field for field in struct_fields(kind) if field.encode_name == name)
+    found = unwrap(field.type)
+    assert isinstance(found, msgspec.inspect.IntType)
+    assert found.ge is not None
+    assert found.le is not None
+    return field.default, found.ge, found.le
 
 
 def parse_int(query: Mapping[str, str], kind: type[WireStruct], name: str) -> int:
@@ -137,7 +127,7 @@ def parse_int(query: Mapping[str, str], kind: type[WireStruct], name: str) -> in
 
     Raises InvalidParameter; only decimal digits pass, and their number is bounded first.
     """
-    default, least, most = _integer_rules(kind)[name]
+    default, least, most = _integer_rule(kind, name)
     text = query.get(name)
     if text is None:
         return default
@@ -153,16 +143,9 @@ def parse_int(query: Mapping[str, str], kind: type[WireStruct], name: str) -> in
 
 def parse_status_filter(query: Mapping[str, str]) -> OrderStatus | None:
     """Return the status to filter by; any of the six. Raises InvalidParameter."""
-    text = query.get("status")
-    if text is None:
+    if "status" not in query:
         return None
-    try:
-        return OrderStatus(text)
-    except ValueError as error:
-        reason = "it must be one of " + ", ".join(OrderStatus)
-        raise errors.InvalidParameter(
-            parameter="status", provided=shown(text), reason=reason
-        ) from error
+    return OrderStatus(parse_choice(query, "status", tuple(OrderStatus)))
 
 
 def parse_kind_filter(query: Mapping[str, str]) -> OrderKind | None:
@@ -229,7 +212,11 @@ def parse_wrap_quote(body: dict[str, Any]) -> WrapQuoteRequest:
     operation = body["operation"]
     if not isinstance(operation, str) or operation not in _OPERATIONS:
         raise errors.InvalidOperation(provided=_written(operation))
-    amount = _ether(body["amount"])
+    ether = body["amount"]
+    if not isinstance(ether, str):
+        reason = "it must be a decimal string"
+        raise errors.InvalidAmount(field="amount", provided=_written(ether), reason=reason)
+    amount = _amount(ether, "amount", amounts.parse_ether)
     user = body["userAddress"]
     if not isinstance(user, str):
         raise errors.InvalidAddress(provided=_written(user), reason="it must be a string")
@@ -240,19 +227,6 @@ def parse_wrap_quote(body: dict[str, Any]) -> WrapQuoteRequest:
             parameter="chainId", provided=_written(chain), reason="it must be 1", maximum=MAINNET
         )
     return WrapQuoteRequest(WrapOperation(operation), amount, address)
-
-
-def _ether(value: Any) -> int:
-    if not isinstance(value, str):
-        raise errors.InvalidAmount(
-            field="amount", provided=_written(value), reason="it must be a decimal string"
-        )
-    try:
-        return amounts.parse_ether(value)
-    except amounts.BadAmount as error:
-        raise errors.InvalidAmount(
-            field="amount", provided=shown(value), reason=str(error)
-        ) from error
 
 
 def _written(value: Any) -> str:
