@@ -12,7 +12,6 @@ from quietswap.contract.base import WireStruct, doc, ref
 
 Details = dict[str, Any]
 
-
 Reason = Annotated[str, doc("What is wrong, in plain words")]
 Provided = Annotated[str, doc("What was sent, at most its first 100 characters")]
 FieldPath = Annotated[str, doc("Name or dotted path of the field")]
@@ -72,6 +71,8 @@ class RequestError(Exception):
     status: ClassVar[int]
     shape: ClassVar[type[WireStruct]]
     sometimes: ClassVar[bool]
+    advice: ClassVar[str | None] = None
+    """The suggestion of an error that is raised without one."""
     example: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(
@@ -87,7 +88,7 @@ class RequestError(Exception):
         super().__init__(message)
         self.message = message
         self.details = details
-        self.suggestion = suggestion
+        self.suggestion = suggestion or self.advice
 
 
 class InsufficientLiquidityDetails(WireStruct, frozen=True, kw_only=True):
@@ -140,15 +141,8 @@ class ServiceUnavailableDetails(WireStruct, frozen=True, kw_only=True, omit_defa
 class ServiceUnavailable(RequestError, status=503, shape=ServiceUnavailableDetails, sometimes=True):
     """An upstream that the response depends on (aggregators, node, database) does not answer."""
 
+    advice = "Try again in a few seconds."
     example = {"message": "the Ethereum node does not answer"}
-
-    def __init__(
-        self,
-        message: str,
-        details: Details | None = None,
-        suggestion: str = "Try again in a few seconds.",
-    ) -> None:
-        super().__init__(message, details, suggestion)
 
 
 class ProviderUnavailableDetails(PossiblyMined, frozen=True, kw_only=True):
@@ -174,15 +168,8 @@ class ProviderUnavailable(
     Reason HAD_IT_BEFORE: an earlier post of the same bytes reached the relay.
     """
 
+    advice = "Nothing was sent. Request a fresh quote and submit again."
     example = {"message": "the relay could not be reached"}
-
-    def __init__(
-        self,
-        message: str,
-        details: Details | None = None,
-        suggestion: str = "Nothing was sent. Request a fresh quote and submit again.",
-    ) -> None:
-        super().__init__(message, details, suggestion)
 
 
 _UNAUTHORIZED = {

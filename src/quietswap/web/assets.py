@@ -79,7 +79,7 @@ def _generated_page(content: "Callable[[], _Content]") -> Page:
     """
 
     async def page(request: Request) -> Response:
-        return (await asyncio.to_thread(content)).answer(request)
+        return await (await asyncio.to_thread(content)).answer(request)
 
     return page
 
@@ -133,7 +133,7 @@ class _Content:
         etag = f'W/"{hashlib.sha256(plain).hexdigest()[:32]}"'
         self._headers = {**headers, "etag": etag, "vary": "accept-encoding"}
 
-    def answer(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         headers = self._headers
         if request.headers.get("if-none-match") == headers["etag"]:
             return Response(status_code=304, headers=headers)
@@ -148,17 +148,12 @@ class _Content:
 def _page(folder: Traversable, name: str, caching: str) -> Page:
     """Return a page with a file."""
     brotli = folder.joinpath(f"{name}.br")
-    content = _Content(
+    return _Content(
         folder.joinpath(name).read_bytes(),
         _TYPES[name.rpartition(".")[2]],
         {**SECURITY_HEADERS, "cache-control": caching},
         brotli.read_bytes() if brotli.is_file() else None,
-    )
-
-    async def page(request: Request) -> Response:
-        return content.answer(request)
-
-    return page
+    ).answer
 
 
 def _accepted(header: str) -> frozenset[str]:
