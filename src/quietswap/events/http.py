@@ -35,7 +35,6 @@ from quietswap.orders.stores import StoreUnavailable
 #
 # https://html.spec.whatwg.org/multipage/server-sent-events.html
 
-
 RETRY_MS = 2000
 _encode = msgspec.json.Encoder().encode
 
@@ -73,7 +72,6 @@ def beat_text(sequence: int) -> bytes:
 
 
 # Where a stream of events begins, and which events pass.
-
 
 _NUMBER = re.compile(base.SEQUENCE_PATTERN.removesuffix("$") + r"\Z")
 _ID = re.compile(base.ID_PATTERN.removesuffix("$") + r"\Z")
@@ -129,7 +127,6 @@ async def event_stream(request: ApiRequest) -> EventSubscription:
 # Every end is clean for the client: it reconnects with the last id that it has. There are five: the
 # process stops, the client goes away, its key is revoked, it reads too slowly, or the events that
 # follow cannot be read.
-
 
 _MOST_EVENTS = 50
 """Events per message, about 40 KB: a slow reader is noticed early."""

@@ -15,12 +15,7 @@ from quietswap.chain.fees import PRIORITY_FEE
 from quietswap.chain.signed import MAINNET, SignedTransaction
 from quietswap.errors.base import Details
 from quietswap.errors.requests import ValidationError, recovered
-from quietswap.quoting.quote import (
-    IssuedQuote,
-    SwapOrderTerms,
-    WrapOperation,
-    WrapOrderTerms,
-)
+from quietswap.quoting.quote import IssuedQuote, SwapOrderTerms, WrapOperation, WrapOrderTerms
 
 GRACE_MS = 30_000
 """A quote is accepted this long after its validity: confirming on a hardware wallet takes time."""

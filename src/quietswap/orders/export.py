@@ -80,7 +80,6 @@ async def _tokens(
 
 # GET /api/v1/mev/stats: results of the client's orders per source and per relay.
 
-
 DAY_MS = 86_400_000
 MOST_ORDERS = 20_000
 """Orders counted for one answer; of more, the newest."""

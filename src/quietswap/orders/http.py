@@ -46,9 +46,7 @@ def received(order: OrderView) -> contract.Received | None:
     if order.received is None and order.received_issue is None:
         return None
     return contract.Received(
-        token=order.buy_token,
-        amount=stored.received,
-        reason=order.received_issue,
+        token=order.buy_token, amount=stored.received, reason=order.received_issue
     )
 
 
@@ -91,9 +89,7 @@ def refund(order: OrderView) -> contract.Refund | None:
     if order.refund_status is None:
         return None
     return contract.Refund(
-        status=stored.refund_status,
-        amount_wei=stored.refund_wei,
-        tx_hash=order.refund_tx,
+        status=stored.refund_status, amount_wei=stored.refund_wei, tx_hash=order.refund_tx
     )
 
 
@@ -101,7 +97,6 @@ def refund(order: OrderView) -> contract.Refund | None:
 #
 # `blockNumber`, `gasUsed`, `effectiveGasPrice` and `confirmedAt` are at their places only once the
 # order is confirmed, as the interface requires. The cost of a reverted transaction is in `error`.
-
 
 _CONFIRMED = OrderStatus.CONFIRMED.value
 _NOT_SENT = FailureCode.NOT_SENT.value
@@ -248,7 +243,6 @@ def _item(line: OrderListItem) -> contract.HistoryItem:
 
 # Wrap quotes, submitted wraps and WETH balances: domain values to contract Structs.
 
-
 _ETH = "ETH"
 _WETH_DECIMALS = 18
 
@@ -311,8 +305,7 @@ def wrap_info_response(info: WrapBalances) -> wrap_bodies.WrapInfoResponse:
         ),
         operations=wrap_bodies.Operations(
             wrap=wrap_bodies.OperationInfo(
-                description="Wrap ETH into WETH, one to one. Keep some ETH for gas.",
-                max_amount=eth,
+                description="Wrap ETH into WETH, one to one. Keep some ETH for gas.", max_amount=eth
             ),
             unwrap=wrap_bodies.OperationInfo(
                 description="Unwrap WETH into ETH, one to one.", max_amount=weth

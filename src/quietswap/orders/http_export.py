@@ -11,11 +11,7 @@ from typing import Any
 import msgspec
 
 from quietswap.amounts import BPS, difference_bps, format_ether, format_units
-from quietswap.api.json import (
-    StreamedAnswer,
-    amount,
-    iso_timestamp,
-)
+from quietswap.api.json import StreamedAnswer, amount, iso_timestamp
 from quietswap.api.operation import ApiRequest, operation
 from quietswap.api.parsing import requests
 from quietswap.api.parsing.query import parse_range
@@ -43,7 +39,6 @@ from quietswap.tokens.token import Token
 # Exported orders: stored values to contract Structs, and these to CSV and JSON.
 #
 # `stored` is the order without its types: its strings already have their JSON form.
-
 
 _encode = msgspec.json.Encoder().encode
 _FORMULA = "=+-@|%\t\r\n"

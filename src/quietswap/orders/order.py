@@ -317,7 +317,6 @@ class OrderEvent:
 
 # The changes of an order that its client is told, by the observation that caused them.
 
-
 POSTED = "posted"
 """The observation that stores a new order."""
 FINALIZED = "finalized"

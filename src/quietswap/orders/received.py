@@ -194,7 +194,6 @@ def reference_of(
 # MEV Blocker pays the user's share of a backrun in the block of the swap, by a transaction of the
 # block builder to the wallet (https://docs.mevblocker.io). The relay's report is a decimal of ETH.
 
-
 _WEI = 18
 _MOST_WEI = 10**27
 """More than there is ETH: a larger report is an error of the relay."""

@@ -144,7 +144,6 @@ class RateStore(Protocol):
 
 # Order ids.
 
-
 PREFIX_OF = {
     OrderKind.SWAP: "ord",
     OrderKind.WRAP: "wrp",

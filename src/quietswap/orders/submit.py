@@ -21,11 +21,7 @@ from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.concurrency import SingleFlight
 from quietswap.errors.base import Details, ProviderUnavailable
-from quietswap.errors.requests import (
-    InvalidSignature,
-    InvalidTransaction,
-    ValidationError,
-)
+from quietswap.errors.requests import InvalidSignature, InvalidTransaction, ValidationError
 from quietswap.orders.checks import PreflightResult
 from quietswap.orders.comparison import matching_quote
 from quietswap.orders.order import (
@@ -57,14 +53,7 @@ from quietswap.relays.answers import (
     response_text,
     words_of,
 )
-from quietswap.relays.choice import (
-    ALSO_SENT,
-    PASSED_ON,
-    forget,
-    other_relay,
-    passed_on,
-    send,
-)
+from quietswap.relays.choice import ALSO_SENT, PASSED_ON, forget, other_relay, passed_on, send
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import BACKUP_TIER
 from quietswap.routers import batch

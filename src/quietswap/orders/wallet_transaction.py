@@ -228,7 +228,6 @@ def _refusal(  # noqa: PLR0917  code, text and one field entry
 #
 # Only one of the two transactions can be mined. Amounts in wei, times in Unix ms.
 
-
 GAS_LIMIT = 21_000
 """What a transfer without data costs (Yellow Paper, appendix G), to a wallet without code."""
 MOST_GAS = 100_000

@@ -320,7 +320,6 @@ def _cancel_error(order: Order, outcome: RelayOutcome, sent: SentTransaction) ->
 # words of Nethermind (AcceptTxResult) and Besu (RpcErrorType). An unknown text is SILENT: it proves
 # neither that the relay has the transaction nor that it does not.
 
-
 SILENT = RelayResponse(RelayOutcome.UNKNOWN, "an answer without a known meaning", serves=False)
 _UNCLEAR = replace(SILENT, serves=None)
 """An error without a known meaning: it may be about this transaction alone."""

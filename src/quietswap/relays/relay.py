@@ -13,13 +13,7 @@ import msgspec
 from quietswap import observe
 from quietswap.clock import Clock
 from quietswap.concurrency import CircuitBreaker
-from quietswap.http_client import (
-    ConnectionFailed,
-    HttpClient,
-    HttpError,
-    InvalidBody,
-    secrets_of,
-)
+from quietswap.http_client import ConnectionFailed, HttpClient, HttpError, InvalidBody, secrets_of
 from quietswap.orders.received import ReportedRefund
 from quietswap.relays.answers import SILENT, RelayOutcome, RelayResponse, classify_response
 from quietswap.relays.settings import EndpointType, ShareMode

@@ -113,7 +113,6 @@ def _client(row: Row) -> Client:
 
 # API keys, each with the state and the limits of its client.
 
-
 _STORED = (
     "id", "name", "created_at_ms", "revoked_at_ms", "client_id", "scope", "expires_at_ms",
     "last_used_at_ms", "replaced_by",

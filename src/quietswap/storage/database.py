@@ -85,7 +85,6 @@ def numbered(sql: str) -> str:
 
 # URLs of the database and of Redis: what they may be, and what they name.
 
-
 SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
 _REDIS = ("redis://", "rediss://", "valkey://", "unix://")

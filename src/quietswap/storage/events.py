@@ -19,7 +19,6 @@ from quietswap.storage.database import Database, Row, Transaction
 # The record is a JSON object by the names of OrderView, without its empty fields. The names are
 # stored data: a field that a later release adds is None in older events.
 
-
 STORED = "event_id, client_id, sequence, type, at_ms, wallet, record, depth, finalized"
 VIEW = ", ".join(OrderView._fields)
 """The RETURNING list of a statement that writes an order."""

@@ -8,12 +8,7 @@ from quietswap.orders.stores import LeaderLock, RateStore
 from quietswap.storage import migrate
 from quietswap.storage.client_usage import UsageStore
 from quietswap.storage.clients import ClientStore, KeyStore
-from quietswap.storage.database import (
-    SQLITE,
-    BadDatabaseUrl,
-    Database,
-    is_embedded,
-)
+from quietswap.storage.database import SQLITE, BadDatabaseUrl, Database, is_embedded
 from quietswap.storage.events import EventStore
 from quietswap.storage.operator_view import FigureStore
 from quietswap.storage.operators import AuditStore, OperatorStore

@@ -154,7 +154,6 @@ async def search_orders(database: Database, wanted: OrderFilter, limit: int) -> 
 # their number depends on the length of time and on the number of sources, not on the number of
 # orders.
 
-
 _ADD = """
 INSERT INTO operator_figures (measure, bucket_ms, subject, detail, value, n)
 VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (measure, bucket_ms, subject, detail, value)

@@ -29,10 +29,7 @@ PAGE = 100
 
 
 class OrderExportStore:
-    """All orders of a range, page by page.
-
-    `prefixes` are those of order ids.
-    """
+    """All orders of a range, page by page. `prefixes` are those of order ids."""
 
     def __init__(self, database: Database, prefixes: Sequence[str], page: int = PAGE) -> None:
         self._database = database
@@ -89,7 +86,6 @@ def _matches(row: ExportRow, wanted: ExportFilter) -> bool:
 #
 # The statement reads at most `limit` orders through the index `orders_by_time`, and returns
 # counted values, not orders. So its cost has a bound, whatever the size of the table.
-
 
 TALLIES = """
 WITH recent AS (

@@ -52,7 +52,6 @@ class OrderPages(WalletOrders):
 
 # Deletion of old final orders, with their events and their part of the counters.
 
-
 _OVER = tuple(status.value for status in OrderStatus if status.is_terminal)
 _MARKS = ", ".join("?" for _ in _OVER)
 _CHOSEN = f"""
@@ -68,10 +67,7 @@ RETURNING order_id
 
 
 class OrderRetention:
-    """Retention of orders.
-
-    `prefixes` are those of order ids.
-    """
+    """Retention of orders. `prefixes` are those of order ids."""
 
     def __init__(self, database: Database, prefixes: Sequence[str]) -> None:
         self._database = database

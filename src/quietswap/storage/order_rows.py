@@ -159,7 +159,6 @@ def event_from(row: Row) -> OrderEvent:
 
 # The lines of a page of history: their columns are in the indexes, so that no row is read.
 
-
 LINE = ", ".join(OrderListItem._fields)
 
 
@@ -184,7 +183,6 @@ def items(rows: Sequence[Row]) -> tuple[OrderListItem, ...]:
 
 
 # Reads of one wallet's orders for its RPC URL, and pages of other orders than swaps alone.
-
 
 # The SQL below is composed only of constants of this module and of order_rows.
 _SELECT = f"""

@@ -29,7 +29,6 @@ from quietswap.storage.order_rows import (
 
 # What a new order must pass, in the transaction that stores it: its quote, and its client.
 
-
 _TAKE = """
 UPDATE quotes SET used_nonce = COALESCE(used_nonce, ?) WHERE quote_id = ? RETURNING used_nonce
 """

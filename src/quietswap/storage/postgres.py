@@ -218,7 +218,6 @@ class _Inside:
 # keepalive times below if its host is lost. https://www.postgresql.org/docs/current/
 # explicit-locking.html#ADVISORY-LOCKS. They do not work through a pooler in transaction mode.
 
-
 TRACKER = 0x7175_6965_7474
 """Number of the tracker's lock, per database: `quiett` in ASCII."""
 SERVER = 0x7175_6965_7475

@@ -19,15 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.database import (
-    IN_MEMORY,
-    Body,
-    ForeignDatabase,
-    Row,
-    T,
-    Transaction,
-    Value,
-)
+from quietswap.storage.database import IN_MEMORY, Body, ForeignDatabase, Row, T, Transaction, Value
 from quietswap.storage.sqlite_writer import (
     LoopTime,
     NotOnLoop,
@@ -43,7 +35,6 @@ from quietswap.storage.sqlite_writer import (
 #
 # No read waits for a writer. What else could stop the loop has a limit
 # (`quietswap.storage.sqlite_writer`).
-
 
 _LOCK_WAIT_MS = 250
 """Longest wait of a read for a lock, in a thread."""

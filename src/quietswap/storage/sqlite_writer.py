@@ -78,7 +78,6 @@ class SqliteTransaction:
 # which the connection must not wait for, a long statement, which is interrupted, and a slow disk,
 # which is met on the loop once every few seconds.
 
-
 _STEPS = 100_000
 """Steps of SQLite's machine, about a millisecond. A page of history takes some thousand. Each
 prepared statement counts its own, on from its last run."""
@@ -144,7 +143,6 @@ def is_for_a_thread(error: sqlite3.Error) -> bool:
 # be written here within the limits of `quietswap.storage.sqlite_writer` is undone and left to that
 # thread, which can wait.
 
-
 CHECKPOINT_EVERY = 100
 """Of so many writes one is left to the thread, which moves a long WAL into the file and waits for
 the disk (https://www.sqlite.org/wal.html#ckpt). The thread does so after orders, too. The write
@@ -163,11 +161,7 @@ class SqliteLoopWriter:
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        lock_wait_ms: int,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, path: Path, *, lock_wait_ms: int, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._connection = connect(path, lock_wait_ms, _LOOP_WRITER_CACHE_KIB)
         self._connection.execute("PRAGMA synchronous = NORMAL")
@@ -231,7 +225,6 @@ def _known(error: sqlite3.Error) -> Exception:
 #
 # All queued jobs run in one transaction, each in its own savepoint, and are committed together.
 # Under load many orders share one wait for the disk.
-
 
 _GROUP = 256
 """Most jobs per commit, which limits the wait of the first job for the last one."""

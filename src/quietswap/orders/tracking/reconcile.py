@@ -29,7 +29,6 @@ from quietswap.storage.orders import OrderStore
 
 # The tracked orders in memory, written through to the database.
 
-
 _LATEST_ANSWER_MS = 600_000
 """The longest time from an order's post to its stored refusal: a relay has five minutes at most.
 
@@ -128,7 +127,6 @@ class OrderCache:
 
 
 # Follow the chain head by head, without missing a block or a reorganisation.
-
 
 LONGEST_WALK = 64
 """Blocks read one by one after a gap; after a longer gap all orders are checked instead."""

@@ -115,10 +115,7 @@ class RefundReader:
         return [relay for relay in found if relay.is_up and relay.pays_rebates]
 
     async def _found(
-        self,
-        watch: TrackedOrder,
-        reports: Sequence[ReportedRefund],
-        blocks: Mapping[str, Block],
+        self, watch: TrackedOrder, reports: Sequence[ReportedRefund], blocks: Mapping[str, Block]
     ) -> None:
         """Store the refund; of the reports of two relays the one that the block proves."""
         order, inclusion = watch.order, watch.order.inclusion

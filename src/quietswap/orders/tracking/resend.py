@@ -28,19 +28,11 @@ from quietswap.relays.answers import (
     response_text,
     words_of,
 )
-from quietswap.relays.choice import (
-    ALSO_SENT,
-    PASSED_ON,
-    forget,
-    other_relay,
-    passed_on,
-    send,
-)
+from quietswap.relays.choice import ALSO_SENT, PASSED_ON, forget, other_relay, passed_on, send
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import BACKUP_TIER, FIRST_TIER
 
 # Simulate swaps before a resend: a swap that would fail now is not sent now.
-
 
 MOST_TRIED = 32
 """Swaps simulated per block, in one batch; further ones are resent without a simulation."""

@@ -109,7 +109,6 @@ QUEUES: dict[WatchState, frozenset[Queue]] = {
 
 # The recent canonical chain as read, to detect reorganisations.
 
-
 KEEP = 512
 """Blocks kept; Ethereum finalises after 64 to 96."""
 
