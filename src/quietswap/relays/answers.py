@@ -5,7 +5,7 @@ status.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 
@@ -117,26 +117,20 @@ class SentTransaction:
     next_nonce: int
 
 
-def _unreachable(order: Order, _: SentTransaction) -> RequestError:
-    return ProviderUnavailable("the relay cannot be reached", {"reason": "HAD_IT_BEFORE"})
-
-
-def _no_funds(order: Order, sent: SentTransaction) -> RequestError:
-    return InsufficientBalance(asset="ETH", required=sent.signed.max_cost_wei, available=sent.eth)
-
-
-def _nonce_held(order: Order, sent: SentTransaction) -> RequestError:
-    """No block has used the nonce yet. The error does not name the order that holds it."""
-    error = NonceTooLow(provided=order.nonce, expected=sent.next_nonce)
-    error.message = f"the relay holds another transaction with nonce {order.nonce}"
-    return error
-
-
-def _nonce_used(order: Order, _: SentTransaction) -> RequestError:
-    return NonceTooLow(provided=order.nonce, expected=order.nonce + 1)
-
-
-def _refused(order: Order, _: SentTransaction) -> RequestError:
+def _refusal_error(order: Order, outcome: RelayOutcome, sent: SentTransaction) -> RequestError:
+    """Return the error of an order that a relay with the signed bytes did not take."""
+    match outcome:
+        case RelayOutcome.NOT_SENT:
+            return ProviderUnavailable("the relay cannot be reached", {"reason": "HAD_IT_BEFORE"})
+        case RelayOutcome.INSUFFICIENT_FUNDS:
+            required = sent.signed.max_cost_wei
+            return InsufficientBalance(asset="ETH", required=required, available=sent.eth)
+        case RelayOutcome.NONCE_USED:
+            return NonceTooLow(provided=order.nonce, expected=order.nonce + 1)
+        case RelayOutcome.CONFLICT:  # no block has used it yet; who holds it is not named
+            error = NonceTooLow(provided=order.nonce, expected=sent.next_nonce)
+            error.message = f"the relay holds another transaction with nonce {order.nonce}"
+            return error
     assert order.failure is not None
     if order.kind is OrderKind.WRAP:
         return InvalidTransaction(reason=order.failure.message)
@@ -145,7 +139,7 @@ def _refused(order: Order, _: SentTransaction) -> RequestError:
 
 @dataclass(frozen=True, slots=True)
 class ResponseMeaning:
-    """One row: the text of the event log, the transition, and the error for the client.
+    """One row: the text of the event log, and the transition.
 
     `evidence` is set where the response alone decides; `transition` None changes nothing.
     """
@@ -153,14 +147,10 @@ class ResponseMeaning:
     text: str
     transition: OrderEventType | None = None
     evidence: str = ""
-    error: Callable[[Order, SentTransaction], RequestError] = _refused
 
 
-_HOLDS, _ACCEPTED, _REFUSAL = (
-    "the relay holds it",
-    OrderEventType.RELAY_ACCEPTED,
-    OrderEventType.REFUSED,
-)
+_ACCEPTED, _REFUSAL = OrderEventType.RELAY_ACCEPTED, OrderEventType.REFUSED
+_HOLDS = "the relay holds it"
 _NO_FUNDS = "the relay says the wallet cannot pay for it"
 _INVALID = "the relay refused it as invalid"
 _REVERT = "the relay's simulation says it would revert"
@@ -168,14 +158,12 @@ _REVERT = "the relay's simulation says it would revert"
 MEANINGS: dict[RelayOutcome, ResponseMeaning] = {
     RelayOutcome.ACCEPTED: ResponseMeaning(_HOLDS, _ACCEPTED, "the relay accepted it"),
     RelayOutcome.ALREADY_KNOWN: ResponseMeaning(_HOLDS, _ACCEPTED, "the relay already holds it"),
-    RelayOutcome.INSUFFICIENT_FUNDS: ResponseMeaning(_NO_FUNDS, _REFUSAL, _NO_FUNDS, _no_funds),
+    RelayOutcome.INSUFFICIENT_FUNDS: ResponseMeaning(_NO_FUNDS, _REFUSAL, _NO_FUNDS),
     RelayOutcome.INVALID: ResponseMeaning(_INVALID, _REFUSAL, _INVALID),
     RelayOutcome.WOULD_REVERT: ResponseMeaning(_REVERT, _REFUSAL, _REVERT),
-    RelayOutcome.CONFLICT: ResponseMeaning(
-        "the relay holds a transaction with this nonce", error=_nonce_held
-    ),
-    RelayOutcome.NONCE_USED: ResponseMeaning("the relay says the nonce is used", error=_nonce_used),
-    RelayOutcome.NOT_SENT: ResponseMeaning("the relay cannot be reached", error=_unreachable),
+    RelayOutcome.CONFLICT: ResponseMeaning("the relay holds a transaction with this nonce"),
+    RelayOutcome.NONCE_USED: ResponseMeaning("the relay says the nonce is used"),
+    RelayOutcome.NOT_SENT: ResponseMeaning("the relay cannot be reached"),
     RelayOutcome.BUSY: ResponseMeaning("the relay takes none of the wallet's at the moment"),
     RelayOutcome.NOT_TAKEN: ResponseMeaning("the relay takes no transactions at the moment"),
     RelayOutcome.UNKNOWN: ResponseMeaning("the relay's answer has no known meaning"),
@@ -264,7 +252,7 @@ def delivery_error(
     if outcome is RelayOutcome.NOT_SENT and not order.is_at_large:
         swap = {"orderId": order.order_id} if order.kind is OrderKind.SWAP else {}
         return ProviderUnavailable("the relay cannot be reached", {"reason": "NOT_SENT", **swap})
-    error = MEANINGS[outcome].error(order, sent)
+    error = _refusal_error(order, outcome, sent)
     error.message += "; the relay had the signed bytes and may still get them mined"
     return _may_be_mined(error, order, _advice(order, outcome))
 
@@ -302,7 +290,7 @@ def _cancel_error(order: Order, outcome: RelayOutcome, sent: SentTransaction) ->
             "The order may still be mined. Post the same signed transaction again.",
         )
     if outcome in (RelayOutcome.INSUFFICIENT_FUNDS, RelayOutcome.NONCE_USED):
-        return MEANINGS[outcome].error(order, sent)
+        return _refusal_error(order, outcome, sent)
     reason = order.failure.code.value
     error = ValidationError(f"the cancel was not taken: {order.failure.message}", reason=reason)
     suggestion = (
@@ -336,14 +324,12 @@ _NOT_TAKEN_TEXT = re.compile(
     r"|too many requests|quota|capacity|credits|maintenance|unavailable for|method .*not"
     r"|txpool is full"
 )
-_OUR_FAULT = frozenset(
-    (
-        "it does not accept a priority fee of zero",
-        "it serves another chain",
-        "it requires a replay-protected transaction",
-        "it does not accept type 2",
-    )
-)
+_OUR_FAULT = {
+    "it does not accept a priority fee of zero",
+    "it serves another chain",
+    "it requires a replay-protected transaction",
+    "it does not accept type 2",
+}
 """Refusals of what every transaction of this service has: such a relay takes none of them."""
 _LONGEST_WORDS = 120
 _LONG_HEX = re.compile(r"(0x)?[0-9a-fA-F]{16,}")
@@ -352,7 +338,7 @@ _HASH = re.compile(r"0x[0-9a-f]{64}")
 _TITAN_ACCEPTED = 200
 """Titan returns the number 200 instead of the hash (https://docs.titanbuilder.xyz)."""
 
-_REVERTED = 3
+_REVERTED, _INTERNAL = 3, -32603
 _CODES = {
     1000: RelayResponse(RelayOutcome.ALREADY_KNOWN, "already known"),
     _REVERTED: RelayResponse(RelayOutcome.WOULD_REVERT, "execution reverted"),
@@ -364,8 +350,7 @@ _CODES = {
 _TEXTS: tuple[tuple[str, RelayOutcome, str], ...] = (
     (r"execution reverted", RelayOutcome.WOULD_REVERT, "execution reverted"),
     (r"already ?known|already in pool", RelayOutcome.ALREADY_KNOWN, "already known"),
-    (r"\bknown transaction", RelayOutcome.ALREADY_KNOWN, "already known"),
-    (r"already imported", RelayOutcome.ALREADY_KNOWN, "already known"),
+    (r"\bknown transaction|already imported", RelayOutcome.ALREADY_KNOWN, "already known"),
     (r"replacement.(transaction.)?underpriced", RelayOutcome.CONFLICT, "it has the nonce"),
     (r"replacement ?not ?allowed", RelayOutcome.CONFLICT, "it has the nonce"),
     (r"replace (existing|pending)", RelayOutcome.CONFLICT, "it has the nonce"),
@@ -373,8 +358,7 @@ _TEXTS: tuple[tuple[str, RelayOutcome, str], ...] = (
     (r"nonce (is )?too low|old ?nonce", RelayOutcome.NONCE_USED, "nonce too low"),
     (r"invalid nonce|wrong.*nonce", RelayOutcome.NONCE_USED, "nonce too low"),
     (r"nonce has already been used", RelayOutcome.NONCE_USED, "nonce too low"),
-    (r"insufficient ?funds", RelayOutcome.INSUFFICIENT_FUNDS, "insufficient funds"),
-    (r"enough funds", RelayOutcome.INSUFFICIENT_FUNDS, "insufficient funds"),
+    (r"(insufficient ?|enough )funds", RelayOutcome.INSUFFICIENT_FUNDS, "insufficient funds"),
     (r"exceeds .*\bbalance", RelayOutcome.INSUFFICIENT_FUNDS, "insufficient funds"),
     (r"in-flight transaction limit", RelayOutcome.BUSY, "one transaction at a time"),
     (r"simulation (error|failed)", RelayOutcome.WOULD_REVERT, "simulation failed"),
@@ -448,13 +432,8 @@ def _meaning(reply: HttpReply) -> RelayResponse:
         return found if says_more or not_json is SILENT else _NOT_TAKEN
     if wire.result is None:
         return not_json
-    return _TAKEN if reply.status == 200 and _is_acceptance(wire.result) else SILENT
-
-
-def _is_acceptance(result: str | int | None) -> bool:
-    if isinstance(result, str):
-        return _HASH.fullmatch(result.lower()) is not None
-    return result == _TITAN_ACCEPTED
+    taken = wire.result == _TITAN_ACCEPTED or _HASH.fullmatch(str(wire.result).lower())
+    return _TAKEN if taken and reply.status == 200 else SILENT
 
 
 def _refusal(error: _ErrorWire) -> RelayResponse:
@@ -468,17 +447,10 @@ def _refusal(error: _ErrorWire) -> RelayResponse:
         return replace(_UNCLEAR, serves=True)
     if "sender" in text:
         return _UNCLEAR  # it refuses a wallet; others it may serve
-    code = _number(error.code)
+    try:
+        code = int(error.code)
+    except ValueError:
+        code = 0
     if code in _NOT_TAKEN_CODES or _NOT_TAKEN_TEXT.search(text):
         return _NOT_TAKEN
     return _CODES.get(code, SILENT if code == _INTERNAL else _UNCLEAR)
-
-
-_INTERNAL = -32603
-
-
-def _number(code: int | str) -> int:
-    try:
-        return int(code)
-    except ValueError:
-        return 0

@@ -3,17 +3,12 @@
 `POST /fast | /noreverts | /fullprivacy` accepts `eth_sendRawTransaction` without a key and with a
 priority fee of zero. `eth_cancelTransaction([hash])` is best effort. The state of `GET /tx/<hash>`
 proves nothing: inclusions after FAILED have been observed.
-
-Quotes show the URL without `user:password@`.
 """
 
 from decimal import Decimal, InvalidOperation
 
-from quietswap.clock import Clock
-from quietswap.http_client import HttpClient
 from quietswap.orders.received import ReportedRefund, reported_refund
-from quietswap.relays.answers import RelayResponse
-from quietswap.relays.relay import RelayClient, checked_url, without_userinfo
+from quietswap.relays.relay import Relay
 from quietswap.relays.settings import EndpointType, ShareMode, endpoint_url
 
 _LONGEST_NUMBER = 100
@@ -25,55 +20,29 @@ _STATES = {
 }
 
 
-class MevBlocker(RelayClient):
-    """Implements quietswap.relays.relay.Relay."""
+class MevBlocker(Relay):
+    """Its URL has an endpoint and the searchers' rights for each privacy option."""
 
-    def __init__(
-        self,
-        http: HttpClient,
-        clock: Clock,
-        *,
-        referrer: str,
-        name: str,
-        base_url: str,
-        tracking_base: str | None = None,
-        timeout_s: float,
-    ) -> None:
-        self._base = checked_url(base_url)
-        self._shown = without_userinfo(self._base)
-        self._referrer = referrer
-        tracking = tracking_base or f"{self._shown}/tx"
-        super().__init__(name, http, clock, tracking_base=tracking, timeout_s=timeout_s)
-
-    @property
-    def pays_rebates(self) -> bool:
-        return True
+    pays_rebates = True
 
     def drops_reverts(self, kind: EndpointType) -> bool:
         # Sources of 2026-10 do not promise it for /fullprivacy.
         return kind is EndpointType.NOREVERTS
 
-    @property
-    def probe_url(self) -> str:
-        return self._called(EndpointType.FULLPRIVACY, ShareMode.NONE)
-
     def endpoint(self, kind: EndpointType, share: ShareMode) -> str:
         return endpoint_url(self._shown, kind, share, self._referrer)
+
+    async def refund(self, tx_hash: str) -> ReportedRefund | None:
+        return read_refund(await self._get(f"{self._base}/tx/{tx_hash}"), tx_hash)
+
+    async def status_hint(self, tx_hash: str) -> str | None:
+        return read_status(await self._get(f"{self._base}/tx/{tx_hash}"))
 
     def _called(self, kind: EndpointType, share: ShareMode) -> str:
         return endpoint_url(self._base, kind, share, self._referrer)
 
-    async def submit(self, raw: bytes, kind: EndpointType, share: ShareMode) -> RelayResponse:
-        return await self._submit(self._called(kind, share), raw)
-
-    async def cancel(self, tx_hash: str) -> None:
-        await self._cancel(f"{self._base}/{EndpointType.FAST}", tx_hash)
-
-    async def refund(self, tx_hash: str) -> ReportedRefund | None:
-        return read_refund(await self._look(f"{self._base}/tx/{tx_hash}"), tx_hash)
-
-    async def status_hint(self, tx_hash: str) -> str | None:
-        return read_status(await self._look(f"{self._base}/tx/{tx_hash}"))
+    def _cancel_url(self) -> str:
+        return f"{self._base}/{EndpointType.FAST}"
 
 
 def read_refund(page: object, tx_hash: str) -> ReportedRefund | None:
