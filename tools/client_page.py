@@ -11,7 +11,8 @@ from typing import Any, get_type_hints
 import msgspec
 
 from quietswap import client
-from quietswap.client import QuietswapClient, node_calls
+from quietswap.client import node_calls
+from quietswap.client.client import Methods, QuietswapClient
 from quietswap.client.errors import ClientError
 from quietswap.contract import orders, quotes, tokens, transactions, wraps
 from quietswap.contract.base import Envelope, WireStruct
@@ -74,7 +75,8 @@ def page() -> str:
 def _methods() -> Iterator[str]:
     yield f"```python\n{_signature('QuietswapClient', QuietswapClient.__init__)}\n```\n"
     yield _prose(QuietswapClient)
-    for name, method in vars(QuietswapClient).items():
+    for name in (*vars(QuietswapClient), *vars(Methods)):
+        method = getattr(QuietswapClient, name)
         if not name.startswith("_") and inspect.isfunction(method):
             yield f"### `{name}`\n\n```python\n{_signature(name, method)}\n```\n"
             yield _prose(method)

@@ -18,7 +18,7 @@ ANSWER = """
 import asyncio, json, httpx, quietswap
 from quietswap.api.app import create_api
 from quietswap.api.operation import ApiOptions
-from quietswap.client import api_calls
+from quietswap.client import SwapRequest, api_calls
 from quietswap.contract.quotes import SwapQuoteResponse
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
@@ -38,9 +38,7 @@ async def ask():
 
 BODY = requests.wrap_quote_body(addedNote=5)
 document, page, quote, wrap = asyncio.run(ask())
-call = api_calls.quote(
-    sell_token="", buy_token="", sell_amount=1, wallet="", slippage_bps=None
-)
+call = SwapRequest("", "", 1, "").call()
 body = quote.content.replace(b'"as served"', b'"as received"')
 client = api_calls.read_answer(call, 200, body)
 print(json.dumps({

@@ -67,7 +67,7 @@ def client(outside: FakeServers, time: Time) -> Iterator[QuietswapClient]:
 
 @pytest.fixture(params=["asynchronous", *["blocking"] * LONG])
 def manner(request: pytest.FixtureRequest) -> str:
-    """The blocking client is generated from the other one, and both run the same flows."""
+    """Both clients have the same methods and run the same flows."""
     return str(request.param)
 
 

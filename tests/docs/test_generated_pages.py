@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
-from tools import api_page, cli_page, client_page, router_methods_page, sync_client
+from tools import api_page, cli_page, client_page, router_methods_page
 
 from quietswap.cli import command
 from quietswap.contract.errors import ERRORS
@@ -30,11 +30,6 @@ def test_the_command_reference_is_current() -> None:
 def test_the_reference_of_the_client_is_current() -> None:
     kept = (DOCS / "client-reference.md").read_text("utf-8")
     assert kept == client_page.page(), "run: python tools/client_page.py"
-
-
-def test_the_blocking_client_is_the_asynchronous_one() -> None:
-    kept = sync_client.TARGET.read_text("utf-8")
-    assert kept == sync_client.source(), "run: python tools/sync_client.py"
 
 
 def test_what_each_router_method_enforces_is_current() -> None:

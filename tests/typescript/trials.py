@@ -128,7 +128,7 @@ async def by_python(
         quote = decode(msgspec.json.encode(_quote(swap, limit, fee)), SwapQuoteResponse)
         node = _Node(small)
         try:
-            await run_async(simulate_swap(quote, _request(), must=True), node)
+            await run_async(simulate_swap(quote, _request(), must=True), node.perform)
             found.append(Trial(True, "", node.logs, limit))
         except UnsafeQuote as error:
             found.append(Trial(False, str(error), node.logs, limit))

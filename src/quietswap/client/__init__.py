@@ -15,7 +15,8 @@ eth_account account, or a function that signs elsewhere. The service never recei
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from quietswap.client.async_client import AsyncQuietswapClient as AsyncQuietswapClient
+from quietswap.client.client import AsyncQuietswapClient as AsyncQuietswapClient
+from quietswap.client.client import QuietswapClient as QuietswapClient
 from quietswap.client.errors import *  # noqa: F403  each exception
 from quietswap.client.flows.approvals import ApprovalSent as ApprovalSent
 from quietswap.client.flows.approvals import Approved as Approved
@@ -34,7 +35,6 @@ from quietswap.client.flows.wrap import WETH as WETH
 from quietswap.client.flows.wrap import WrapRequest as WrapRequest
 from quietswap.client.flows.wrap import WrapResult as WrapResult
 from quietswap.client.node_calls import NodeReceipt as NodeReceipt
-from quietswap.client.sync_client import QuietswapClient as QuietswapClient
 from quietswap.contract.quotes import StreamedRoute as StreamedRoute
 from quietswap.quoting.loss import Loss as Loss
 

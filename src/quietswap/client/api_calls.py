@@ -1,7 +1,7 @@
-"""One function per endpoint that returns its request, and `read_answer` for the answer. No I/O."""
+"""Requests to the service: those that flows need, and `read_answer` for any answer. No I/O."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote as _percent
@@ -11,68 +11,15 @@ import msgspec
 from quietswap.chain.signed import MAINNET
 from quietswap.client.errors import ServiceUnreachable, UnexpectedResponse, error_from_body
 from quietswap.client.wire import decode
+from quietswap.contract import orders, tokens, wraps
 from quietswap.contract.base import Envelope, RequestStruct, WrapOperation
 from quietswap.contract.clients import UsageEnvelope, UsageResponse
 from quietswap.contract.errors import ErrorEnvelope
-from quietswap.contract.exports import OrderStatsEnvelope, OrderStatsResponse
-from quietswap.contract.orders import (
-    CancelOrderEnvelope,
-    CancelOrderResponse,
-    CancelQuoteEnvelope,
-    CancelQuoteResponse,
-    OrderHistoryEnvelope,
-    OrderHistoryResponse,
-    OrderStatusEnvelope,
-    OrderStatusResponse,
-    SwapOrderEnvelope,
-    SwapOrderResponse,
-)
-from quietswap.contract.quotes import (
-    PriceEnvelope,
-    PriceResponse,
-    StreamedRoute,
-    SwapQuoteEnvelope,
-    SwapQuoteResponse,
-)
-from quietswap.contract.requests import (
-    OrderCancelBody,
-    SwapOrderBody,
-    SwapOrderParams,
-    WrapOrderBody,
-    WrapQuoteBody,
-)
-from quietswap.contract.tokens import (
-    BalancesEnvelope,
-    BalancesResponse,
-    TokensEnvelope,
-    TokensResponse,
-)
-from quietswap.contract.webhooks import (
-    CreatedWebhookResponse,
-    DeletedWebhookResponse,
-    DeliveriesResponse,
-    DeliveryResponse,
-    WebhookCreateBody,
-    WebhookCreatedEnvelope,
-    WebhookDeletedEnvelope,
-    WebhookDeliveriesEnvelope,
-    WebhookEnvelope,
-    WebhookListEnvelope,
-    WebhookListResponse,
-    WebhookResponse,
-    WebhookTestEnvelope,
-)
-from quietswap.contract.wraps import (
-    WrapInfoEnvelope,
-    WrapInfoResponse,
-    WrapOrderEnvelope,
-    WrapOrderResponse,
-    WrapQuoteEnvelope,
-    WrapQuoteResponse,
-)
+from quietswap.contract.quotes import StreamedRoute
+from quietswap.contract.requests import OrderCancelBody, WrapQuoteBody
 
 T = TypeVar("T")
-_API = "/api/v1"
+API, MEV = "/api/v1", "/api/v1/mev"
 _GATEWAY = (502, 503, 504)
 _ELSE = "something else than a quietswap service answered there"
 
@@ -98,142 +45,56 @@ def segment(text: str) -> str:
     return _percent(text, safe="")
 
 
-def quote(
-    *, sell_token: str, buy_token: str, sell_amount: int, wallet: str, slippage_bps: int | None
-) -> ApiCall[SwapQuoteResponse]:
-    """Request the best route; `sell_amount` in smallest units, `slippage_bps` None means 50."""
-    query = {
-        "sellToken": sell_token,
-        "buyToken": buy_token,
-        "sellAmount": str(sell_amount),
-        "userAddress": wallet,
-        "chainId": "1",
-    }
-    if slippage_bps is not None:
-        query["slippageBps"] = str(slippage_bps)
-    return ApiCall("GET", f"{_API}/quote", SwapQuoteEnvelope, _with_timestamp, query=query)
+def page_query(limit: int, offset: int) -> dict[str, str]:
+    """Return the query of one page."""
+    return {"limit": str(limit), "offset": str(offset)}
 
 
-def streamed(
-    call: ApiCall[SwapQuoteResponse], verified: Callable[[StreamedRoute], None]
-) -> ApiCall[SwapQuoteResponse]:
-    """Request the same quote as a stream."""
-    return replace(call, path=f"{call.path}/stream", verified=verified)
+def swap_query(sell_token: str, buy_token: str, sell_amount: int) -> dict[str, str]:
+    """Return what quotes and prices are asked by; `sell_amount` in smallest units."""
+    tokens = {"sellToken": sell_token, "buyToken": buy_token}
+    return {**tokens, "sellAmount": str(sell_amount), "chainId": "1"}
 
 
-def price(*, sell_token: str, buy_token: str, sell_amount: int) -> ApiCall[PriceResponse]:
-    """Request an indicative price; `sell_amount` in smallest units."""
-    query = {
-        "sellToken": sell_token,
-        "buyToken": buy_token,
-        "sellAmount": str(sell_amount),
-        "chainId": "1",
-    }
-    return ApiCall("GET", f"{_API}/price", PriceEnvelope, query=query)
-
-
-def tokens(search: str, *, limit: int, offset: int) -> ApiCall[TokensResponse]:
+def find_tokens(search: str, *, limit: int, offset: int) -> ApiCall[tokens.TokensResponse]:
     """Request one page of the tokens that a search finds."""
-    query = {"search": search, "limit": str(limit), "offset": str(offset)}
-    return ApiCall("GET", f"{_API}/tokens", TokensEnvelope, query=query)
+    query = {"search": search} | page_query(limit, offset)
+    return ApiCall("GET", f"{API}/tokens", tokens.TokensEnvelope, query=query)
 
 
-def balances(wallet: str, token_addresses: Sequence[str]) -> ApiCall[BalancesResponse]:
-    """Request ETH, and balances and allowances of these tokens; none means WETH."""
-    query = {"tokens": ",".join(token_addresses)} if token_addresses else {}
-    return ApiCall("GET", f"{_API}/mev/balances/{segment(wallet)}", BalancesEnvelope, query=query)
-
-
-def submit_order(
-    *, order_params: SwapOrderParams, signed_transaction: str, provider_metadata: dict[str, Any]
-) -> ApiCall[SwapOrderResponse]:
-    """Submit a signed swap."""
-    body = SwapOrderBody(
-        order_params=order_params,
-        signed_transaction=signed_transaction,
-        provider_metadata=provider_metadata,
-    )
-    return ApiCall("POST", f"{_API}/mev/orders", SwapOrderEnvelope, body=body)
-
-
-def order_status(order_id: str) -> ApiCall[OrderStatusResponse]:
+def order_status(order_id: str) -> ApiCall[orders.OrderStatusResponse]:
     """Request the status of an order."""
-    return ApiCall("GET", f"{_API}/mev/orders/{segment(order_id)}", OrderStatusEnvelope)
+    return ApiCall("GET", f"{MEV}/orders/{segment(order_id)}", orders.OrderStatusEnvelope)
 
 
-def quote_cancel(order_id: str) -> ApiCall[CancelQuoteResponse]:
+def quote_cancel(order_id: str) -> ApiCall[orders.CancelQuoteResponse]:
     """Request the transaction that cancels an order."""
-    path = f"{_API}/mev/orders/{segment(order_id)}/cancel"
-    return ApiCall("POST", path, CancelQuoteEnvelope, body=OrderCancelBody())
-
-
-def submit_cancel(
-    order_id: str, *, signed_transaction: str, provider_metadata: dict[str, Any]
-) -> ApiCall[CancelOrderResponse]:
-    """Submit a signed cancel."""
-    body = OrderCancelBody(
-        signed_transaction=signed_transaction, provider_metadata=provider_metadata
-    )
-    path = f"{_API}/mev/orders/{segment(order_id)}/cancel"
-    return ApiCall("POST", path, CancelOrderEnvelope, body=body)
+    path = f"{MEV}/orders/{segment(order_id)}/cancel"
+    return ApiCall("POST", path, orders.CancelQuoteEnvelope, body=OrderCancelBody())
 
 
 def order_history(
-    wallet: str, *, limit: int, offset: int, status: str | None, kind: str | None = None
-) -> ApiCall[OrderHistoryResponse]:
+    wallet: str, *, limit: int, offset: int, status: str | None, kind: str | None
+) -> ApiCall[orders.OrderHistoryResponse]:
     """Request one page of a wallet's orders."""
-    query = {"limit": str(limit), "offset": str(offset)}
-    if status is not None:
-        query["status"] = status
-    if kind is not None:
-        query["kind"] = kind
-    return ApiCall(
-        "GET", f"{_API}/mev/orders/user/{segment(wallet)}", OrderHistoryEnvelope, query=query
-    )
-
-
-def order_stats(days: int) -> ApiCall[OrderStatsResponse]:
-    """Request the results of the client's orders of the last `days` days."""
-    return ApiCall("GET", f"{_API}/mev/stats", OrderStatsEnvelope, query={"days": str(days)})
+    path, query = f"{MEV}/orders/user/{segment(wallet)}", page_query(limit, offset)
+    query |= {} if status is None else {"status": status}
+    query |= {} if kind is None else {"kind": kind}
+    return ApiCall("GET", path, orders.OrderHistoryEnvelope, query=query)
 
 
 def usage() -> ApiCall[UsageResponse]:
     """Request the limits of the key's client and its usage."""
-    return ApiCall("GET", f"{_API}/mev/usage", UsageEnvelope)
+    return ApiCall("GET", f"{MEV}/usage", UsageEnvelope)
 
 
-def wrap_info(wallet: str) -> ApiCall[WrapInfoResponse]:
-    """Request the ETH and WETH balances of a wallet."""
-    return ApiCall("GET", f"{_API}/mev/wrap/info", WrapInfoEnvelope, query={"userAddress": wallet})
-
-
-def wrap_quote(operation: WrapOperation, amount: str, wallet: str) -> ApiCall[WrapQuoteResponse]:
+def wrap_quote(
+    operation: WrapOperation, amount: str, wallet: str
+) -> ApiCall[wraps.WrapQuoteResponse]:
     """Request the transaction of a wrap or unwrap; `amount` in ETH."""
     body = WrapQuoteBody(operation=operation, amount=amount, user_address=wallet, chain_id=MAINNET)
-    return ApiCall(
-        "POST", f"{_API}/mev/wrap/quote", WrapQuoteEnvelope, attrgetter("data.quote"), body=body
-    )
-
-
-def submit_wrap_order(
-    *,
-    operation: WrapOperation,
-    signed_transaction: str,
-    provider_metadata: dict[str, Any],
-    quote_id: str | None,
-    amount: str | None,
-) -> ApiCall[WrapOrderResponse]:
-    """Submit a signed wrap or unwrap."""
-    body = WrapOrderBody(
-        quote_id=quote_id,
-        signed_transaction=signed_transaction,
-        provider_metadata=provider_metadata,
-        operation=operation,
-        amount=amount,
-    )
-    return ApiCall(
-        "POST", f"{_API}/mev/wrap/order", WrapOrderEnvelope, attrgetter("data.order"), body=body
-    )
+    quote = attrgetter("data.quote")
+    return ApiCall("POST", f"{MEV}/wrap/quote", wraps.WrapQuoteEnvelope, quote, body=body)
 
 
 def read_answer(call: ApiCall[T], status: int, body: bytes) -> T:
@@ -274,10 +135,6 @@ def _is_refusal(body: bytes) -> bool:
     return True
 
 
-def _with_timestamp(envelope: SwapQuoteEnvelope) -> SwapQuoteResponse:
-    return msgspec.structs.replace(envelope.data, timestamp=envelope.timestamp)
-
-
 def _refused(status: int, body: bytes) -> Exception:
     try:
         decode(body, _Refusal)
@@ -286,45 +143,3 @@ def _refused(status: int, body: bytes) -> Exception:
         if status in _GATEWAY:
             return ServiceUnreachable(f"HTTP {status} from a gateway before the service")
         return UnexpectedResponse(f"{_ELSE} (HTTP {status} without an error envelope)")
-
-
-# Requests about webhooks.
-
-
-_PATH = "/api/v1/mev/webhooks"
-
-
-def create_webhook(
-    url: str, *, events: Sequence[str] | None, description: str | None
-) -> ApiCall[CreatedWebhookResponse]:
-    """Create a webhook."""
-    chosen = None if events is None else list(events)
-    body = WebhookCreateBody(url=url, events=chosen, description=description)
-    return ApiCall("POST", _PATH, WebhookCreatedEnvelope, body=body)
-
-
-def list_webhooks() -> ApiCall[WebhookListResponse]:
-    """Request all webhooks."""
-    return ApiCall("GET", _PATH, WebhookListEnvelope)
-
-
-def webhook(webhook_id: str) -> ApiCall[WebhookResponse]:
-    """Request one webhook."""
-    return ApiCall("GET", f"{_PATH}/{segment(webhook_id)}", WebhookEnvelope)
-
-
-def delete_webhook(webhook_id: str) -> ApiCall[DeletedWebhookResponse]:
-    """Delete a webhook."""
-    return ApiCall("DELETE", f"{_PATH}/{segment(webhook_id)}", WebhookDeletedEnvelope)
-
-
-def test_webhook(webhook_id: str) -> ApiCall[DeliveryResponse]:
-    """Send a test event."""
-    return ApiCall("POST", f"{_PATH}/{segment(webhook_id)}/test", WebhookTestEnvelope)
-
-
-def webhook_deliveries(webhook_id: str, *, limit: int, offset: int) -> ApiCall[DeliveriesResponse]:
-    """Request one page of deliveries."""
-    path = f"{_PATH}/{segment(webhook_id)}/deliveries"
-    query = {"limit": str(limit), "offset": str(offset)}
-    return ApiCall("GET", path, WebhookDeliveriesEnvelope, query=query)

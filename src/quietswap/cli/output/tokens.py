@@ -148,7 +148,7 @@ def token_at(address: str, *, by_node: bool) -> "Flow[DisplayToken]":
         decimals = yield from perform(node_calls.decimals(address))
         symbol = "" if decimals is None else (yield from perform(node_calls.symbol(address)))
     else:
-        found = (yield from perform(api_calls.tokens(address, limit=50, offset=0))).tokens
+        found = (yield from perform(api_calls.find_tokens(address, limit=50, offset=0))).tokens
         symbol, decimals = next(
             ((t.symbol, t.decimals) for t in found if t.address == address), ("", None)
         )

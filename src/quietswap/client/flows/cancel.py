@@ -35,7 +35,13 @@ from quietswap.client.flows.submission_outcome import (
     with_transaction,
 )
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
-from quietswap.contract.orders import CancelOrderResponse, CancelQuoteResponse, OrderStatusResponse
+from quietswap.contract.orders import (
+    CancelOrderEnvelope,
+    CancelOrderResponse,
+    CancelQuoteResponse,
+    OrderStatusResponse,
+)
+from quietswap.contract.requests import OrderCancelBody
 
 # What is asked of a cancel, and its result.
 
@@ -146,9 +152,9 @@ def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
 
 def cancel_call(quote: CancelQuoteResponse, signed: str) -> api_calls.ApiCall[CancelOrderResponse]:
     """Return the call that submits a signed cancel; repeating it creates no second order."""
-    return api_calls.submit_cancel(
-        quote.order_id, signed_transaction=signed, provider_metadata=quote.provider_metadata
-    )
+    body = OrderCancelBody(signed_transaction=signed, provider_metadata=quote.provider_metadata)
+    path = f"{api_calls.MEV}/orders/{api_calls.segment(quote.order_id)}/cancel"
+    return api_calls.ApiCall("POST", path, CancelOrderEnvelope, body=body)
 
 
 def place(quote: CancelQuoteResponse, signed: str) -> Flow[CancelOrderResponse]:

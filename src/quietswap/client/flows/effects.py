@@ -1,12 +1,12 @@
 """Flows without I/O: generators that yield an `Effect` and receive its outcome.
 
-The same flow runs on blocking and on asynchronous transports. `run` and `run_async` differ only in
-`await`.
+The same flow runs on the blocking and on the asynchronous transport: `run` and `run_async` differ
+only in `await`.
 """
 
-from collections.abc import Awaitable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from quietswap.client.api_calls import ApiCall
 from quietswap.client.errors import ClientError, NodeUnreachable
@@ -40,18 +40,6 @@ Effect = ApiCall[Any] | NodeCall[Any] | AwaitEvent | Sleep | ReadClock
 Flow = Generator[Effect, Any, T]
 
 
-class SyncPerformer(Protocol):
-    """Performs one effect and returns its outcome. Raises ClientError."""
-
-    def perform(self, effect: Effect) -> Any: ...
-
-
-class AsyncPerformer(Protocol):
-    """Performs one effect and returns its outcome. Raises ClientError."""
-
-    def perform(self, effect: Effect) -> Awaitable[Any]: ...
-
-
 BUSY_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Pauses of a read while the caller's own node is busy, in s: 16 s in all, a provider's window."""
 
@@ -82,13 +70,13 @@ def read_clock() -> Flow[ClockReading]:
     return cast("ClockReading", (yield ReadClock()))
 
 
-def run(flow: Flow[T], transport: SyncPerformer) -> T:
+def run(flow: Flow[T], perform_effect: Callable[[Effect], Any]) -> T:
     """Run a flow to its end and return its result."""
     try:
         effect = next(flow)
         while True:
             try:
-                outcome = transport.perform(effect)
+                outcome = perform_effect(effect)
             except ClientError as error:
                 effect = flow.throw(error)
             else:
@@ -97,13 +85,13 @@ def run(flow: Flow[T], transport: SyncPerformer) -> T:
         return cast("T", end.value)
 
 
-async def run_async(flow: Flow[T], transport: AsyncPerformer) -> T:
+async def run_async(flow: Flow[T], perform_effect: Callable[[Effect], Awaitable[Any]]) -> T:
     """Run a flow to its end and return its result."""
     try:
         effect = next(flow)
         while True:
             try:
-                outcome = await transport.perform(effect)
+                outcome = await perform_effect(effect)
             except ClientError as error:
                 effect = flow.throw(error)
             else:

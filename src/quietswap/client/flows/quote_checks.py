@@ -17,9 +17,9 @@ import msgspec
 from quietswap.amounts import BPS
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
-from quietswap.client import api_calls
+from quietswap.client.api_calls import API, ApiCall, swap_query
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
-from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.contract.quotes import StreamedRoute, SwapQuoteEnvelope, SwapQuoteResponse
 from quietswap.contract.transactions import TransactionParams
 from quietswap.quoting import route_policy
 from quietswap.quoting.loss import Loss
@@ -122,15 +122,18 @@ class SwapRequest:
         if not isinstance(self.routers, frozenset | set):
             raise ValueError(f"routers must be a frozenset of addresses, not {self.routers!r}")
 
-    def call(self) -> api_calls.ApiCall[SwapQuoteResponse]:
-        """Return the call that requests a quote."""
-        return api_calls.quote(
-            sell_token=self.sell_token,
-            buy_token=self.buy_token,
-            sell_amount=self.sell_amount,
-            wallet=self.wallet,
-            slippage_bps=self.slippage_bps,
-        )
+    def call(
+        self, verified: Callable[[StreamedRoute], None] | None = None
+    ) -> ApiCall[SwapQuoteResponse]:
+        """Return the call that requests a quote; as a stream with `verified`."""
+        query = swap_query(self.sell_token, self.buy_token, self.sell_amount)
+        query |= {"userAddress": self.wallet, "slippageBps": str(self.slippage_bps)}
+        path = f"{API}/quote/stream" if verified else f"{API}/quote"
+        return ApiCall("GET", path, SwapQuoteEnvelope, _with_timestamp, query, verified=verified)
+
+
+def _with_timestamp(envelope: SwapQuoteEnvelope) -> SwapQuoteResponse:
+    return msgspec.structs.replace(envelope.data, timestamp=envelope.timestamp)
 
 
 def require_int(name: str, number: object, least: int) -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from quietswap.chain.signed import MAINNET, decode
-from quietswap.client import api_calls, node_calls
+from quietswap.client import node_calls
+from quietswap.client.api_calls import MEV, ApiCall
 from quietswap.client.errors import ClientError, SignatureReplay, StatusContradiction
 from quietswap.client.flows.approvals import ApprovalSent, Approved, newest_block, require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
@@ -30,12 +31,13 @@ from quietswap.client.flows.submission_outcome import (
     watch_outcome,
 )
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
-from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
+from quietswap.contract.orders import OrderStatusResponse, SwapOrderEnvelope, SwapOrderResponse
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.contract.requests import (
     EstimatedProtection,
     EstimatedSavings,
     OrderedRoute,
+    SwapOrderBody,
     SwapOrderParams,
     ThreatAnalysis,
 )
@@ -139,13 +141,14 @@ def _threat_analysis(quote: SwapQuoteResponse, unix_ms: int) -> ThreatAnalysis:
 
 def order_call(
     quote: SwapQuoteResponse, request: SwapRequest, signed: str, unix_ms: int
-) -> api_calls.ApiCall[SwapOrderResponse]:
+) -> ApiCall[SwapOrderResponse]:
     """Return the call that submits a signed quote."""
-    return api_calls.submit_order(
+    body = SwapOrderBody(
         order_params=order_params(quote, request, unix_ms),
         signed_transaction=signed,
         provider_metadata=quote.mev_protection.provider_metadata,
     )
+    return ApiCall("POST", f"{MEV}/orders", SwapOrderEnvelope, body=body)
 
 
 def place(

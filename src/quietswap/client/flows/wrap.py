@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import attrgetter
 
 from quietswap.client import api_calls, node_calls
 from quietswap.client.errors import (
@@ -42,7 +43,8 @@ from quietswap.client.flows.submission_outcome import (
 )
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.contract.base import WrapOperation
-from quietswap.contract.wraps import WrapOrderResponse, WrapQuoteResponse
+from quietswap.contract.requests import WrapOrderBody
+from quietswap.contract.wraps import WrapOrderEnvelope, WrapOrderResponse, WrapQuoteResponse
 from quietswap.quoting.loss import Loss, accepted_bps, judge_wrap
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
@@ -125,13 +127,15 @@ def judge_quote(quote: WrapQuoteResponse, fee: int) -> Loss:
 
 def order_call(quote: WrapQuoteResponse, signed: str) -> api_calls.ApiCall[WrapOrderResponse]:
     """Return the call that submits a signed quote; repeating it creates no second order."""
-    return api_calls.submit_wrap_order(
-        operation=quote.operation,
+    body = WrapOrderBody(
+        quote_id=quote.quote_id,
         signed_transaction=signed,
         provider_metadata=quote.mev_protection.provider_metadata,
-        quote_id=quote.quote_id,
+        operation=quote.operation,
         amount=quote.amount,
     )
+    path, order = f"{api_calls.MEV}/wrap/order", attrgetter("data.order")
+    return api_calls.ApiCall("POST", path, WrapOrderEnvelope, order, body=body)
 
 
 def place(quote: WrapQuoteResponse, signed: str) -> Flow[WrapOrderResponse]:
