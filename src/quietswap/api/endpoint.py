@@ -12,19 +12,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from quietswap.api.json import StreamedAnswer, send_json
-from quietswap.api.operation import (
-    Answer,
-    ApiOptions,
-    ApiRequest,
-    Operation,
-    UseCases,
-)
-from quietswap.api.parsing.body import (
-    BodyMemory,
-    check_media_type,
-    parse_body,
-    read_body,
-)
+from quietswap.api.operation import Answer, ApiOptions, ApiRequest, Operation, UseCases
+from quietswap.api.parsing.body import BodyMemory, check_media_type, parse_body, read_body
 from quietswap.clients.client import KeyScope
 from quietswap.contract.base import Envelope
 from quietswap.errors.base import Unauthorized

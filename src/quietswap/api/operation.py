@@ -22,11 +22,7 @@ if TYPE_CHECKING:  # `orders export` shares a module with the API, and imports n
     from quietswap.orders.stores import RateStore, RateWindow
     from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
     from quietswap.quoting.quote import SwapQuote, WrapQuote
-    from quietswap.quoting.request import (
-        IndicativePriceRequest,
-        SwapQuoteRequest,
-        WrapQuoteRequest,
-    )
+    from quietswap.quoting.request import IndicativePriceRequest, SwapQuoteRequest, WrapQuoteRequest
     from quietswap.quoting.scoring import IndicativePrice
     from quietswap.quoting.wrap import GetWrapInfo
     from quietswap.tokens.tokens import GetBalances, ListTokens

@@ -91,11 +91,7 @@ class MatchTransaction:
         return found
 
     async def _match(
-        self,
-        token: WalletRpcToken,
-        signed: SignedTransaction,
-        own: OwnNonces,
-        known: Order | None,
+        self, token: WalletRpcToken, signed: SignedTransaction, own: OwnNonces, known: Order | None
     ) -> MatchedTransaction:
         if signed.nonce in (*own.live, *own.at_large):
             found_at = await self.orders.contenders(token.client_id, signed.sender, signed.nonce)

@@ -80,10 +80,7 @@ class ListedOriginsMiddleware(CORSMiddleware):
         await send(message)
 
 
-FIXED_HEADERS = (
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-)
+FIXED_HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,9 +182,7 @@ def parse_swap_order(body: dict[str, Any]) -> SwapOrderRequest:
         text = f"{name} is in milliseconds, or a shorter unit: divide it by 1000"
         raise errors.ValidationError(text, [fault], reason="MALFORMED")
     return SwapOrderRequest(
-        terms=terms,
-        raw_hex=body["signedTransaction"],
-        metadata=body["providerMetadata"],
+        terms=terms, raw_hex=body["signedTransaction"], metadata=body["providerMetadata"]
     )
 
 
