@@ -30,7 +30,6 @@ POLICY = (
 
 
 def page(document: dict[str, Any]) -> str:
-    """Return the page of an OpenAPI document."""
     document = expanded(document, document["components"]["schemas"])
     info = document["info"]
     title = f"{info['title']} {info['version']}"

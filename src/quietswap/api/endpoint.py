@@ -133,7 +133,6 @@ class UnknownPath:
     """The ASGI endpoint of paths without an operation."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Raise HTTPException (404)."""
         raise HTTPException(404)
 
 

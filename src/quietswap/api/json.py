@@ -81,7 +81,6 @@ def overload_error(codes: Sequence[str]) -> errors.RequestError:
 
 
 def error_envelope(error: errors.RequestError) -> ErrorEnvelope:
-    """Return the error's body."""
     envelope = ErrorEnvelope(
         ok=False,
         error=error.code,

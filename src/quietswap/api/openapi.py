@@ -47,7 +47,6 @@ _ORDER_STATE: Schema = {
 
 
 def reference(name: str) -> Schema:
-    """Return a reference to a component."""
     return {"$ref": _REF.format(name=name)}
 
 
@@ -218,7 +217,6 @@ Amounts in smallest units are decimal strings. Addresses are EIP-55 checksummed.
 
 
 def document() -> dict[str, Any]:
-    """Return the whole document."""
     components = _components()
     paths: dict[str, Any] = defaultdict(dict)
     tags = list(_TITLES)

@@ -156,7 +156,6 @@ class Party:
 
     @property
     def is_visitors(self) -> bool:
-        """Return whether it is the party of all visitors."""
         return self.name == VISITORS
 
 
@@ -202,7 +201,6 @@ class ApiKey:
     """Id of the key that it was rotated to."""
 
     def state(self, now_ms: int) -> str:
-        """Return the state of the key in one word."""
         if self.revoked_at_ms is not None:
             return "revoked"
         if self.expires_at_ms is not None and self.expires_at_ms <= now_ms:
@@ -211,7 +209,6 @@ class ApiKey:
 
     @property
     def is_web_session(self) -> bool:
-        """Return whether it belongs to an anonymous visitor of the web page."""
         return is_visitor(self.id)
 
 
@@ -226,12 +223,10 @@ class Client:
 
     @property
     def state(self) -> str:
-        """Return the state of the client in one word."""
         return "live" if self.disabled_at_ms is None else "disabled"
 
     @property
     def is_web_session(self) -> bool:
-        """Return whether it is an anonymous visitor of the web page."""
         return is_visitor(self.id)
 
 

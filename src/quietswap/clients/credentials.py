@@ -19,7 +19,6 @@ _CACHE_SIZE = 4096
 
 
 def new_client(name: str, now_ms: int) -> Client:
-    """Return a client, an owner of orders and quotes."""
     return Client(f"client_{secrets.token_hex(8)}", name, now_ms)
 
 

@@ -14,8 +14,6 @@ from quietswap.storage.client_usage import UsageStore
 
 
 class GetUsage:
-    """Reads the counters of the day and the open orders."""
-
     def __init__(self, usage: UsageStore, clock: Clock) -> None:
         self._usage = usage
         self._clock = clock

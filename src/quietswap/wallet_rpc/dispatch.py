@@ -240,7 +240,6 @@ def _local_answer(token: WalletRpcToken, call: Call) -> bytes | None:
 
 
 def rejected(error: RequestError) -> RpcError:
-    """Return the error of a transaction that was not taken."""
     data: dict[str, Any] = {"code": error.code, "details": error.details or {}}
     order_id = (error.details or {}).get("orderId")
     if order_id is not None:

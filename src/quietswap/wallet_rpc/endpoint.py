@@ -50,8 +50,6 @@ class _Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WalletRpcEndpoint:
-    """The ASGI endpoint of wallets."""
-
     name: ClassVar[str] = "wallet_rpc"
     """The name in log lines and metrics."""
 
@@ -61,7 +59,6 @@ class WalletRpcEndpoint:
     clock: Clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request."""
         headers = dict(scope["headers"])
         cors = _cors_headers(headers)
         if scope["method"] == "OPTIONS" and cors and b"access-control-request-method" in headers:

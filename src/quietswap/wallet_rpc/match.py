@@ -248,7 +248,6 @@ def _unmatched(late: IssuedQuote | None, *, is_approval: bool) -> Exception:
 
 
 def _spend(plan: PlannedOrder, signed: SignedTransaction) -> RequiredSpend:
-    """Return the tokens that the wallet must hold."""
     trade = plan.trade
     if plan.kind is OrderKind.SWAP:
         return swap_spend(trade, signed)

@@ -238,7 +238,6 @@ class Parameters:
     required: int = 0
 
     def check(self, given: Sequence[Any]) -> None:
-        """Raise RpcError unless the parameters have the right number and shape."""
         if not self.required <= len(given) <= len(self.checks):
             most = len(self.checks)
             wanted = str(most) if self.required == most else f"{self.required} to {most}"

@@ -40,11 +40,9 @@ class WalletRpcToken:
 
     @property
     def is_of_web_session(self) -> bool:
-        """Return whether the wallet page created it for an anonymous visitor."""
         return is_visitor(self.client_id)
 
     def is_live(self, now_ms: int) -> bool:
-        """Return whether the token works at this time."""
         is_over = self.expires_at_ms is not None and now_ms >= self.expires_at_ms
         return self.revoked_at_ms is None and not is_over
 
@@ -77,7 +75,6 @@ def new_wallet_rpc_token(
 
 
 def rpc_url(base_url: str, secret: str) -> str:
-    """Return the RPC URL of a token."""
     return f"{base_url}/rpc/{secret}"
 
 

@@ -41,8 +41,6 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """Something that is not a request."""
-
     reason: str
 
 
@@ -132,7 +130,6 @@ def result(call_id: bytes, value: bytes) -> bytes:
 
 
 def error(call_id: bytes, failure: RpcError) -> bytes:
-    """Return an error response."""
     body: dict[str, Any] = {"code": failure.code, "message": failure.message}
     if failure.data is not None:
         body["data"] = failure.data

@@ -146,7 +146,6 @@ class _Content:
 
 
 def _page(folder: Traversable, name: str, caching: str) -> Page:
-    """Return a page with a file."""
     brotli = folder.joinpath(f"{name}.br")
     return _Content(
         folder.joinpath(name).read_bytes(),

@@ -52,7 +52,6 @@ def session_secret(scope: Scope, *, secure: bool) -> str | None:
 
 
 def is_of_the_page(scope: Scope) -> bool:
-    """Return whether the page itself made the request."""
     is_read = scope["method"] in ("GET", "HEAD")
     return is_same_origin(scope["headers"], needs_origin=not is_read)
 
@@ -93,7 +92,6 @@ class SessionCookieMiddleware:
     clock: Clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request."""
         secret = self._secret(scope)
         if secret is not None:
             await count_address(scope, self.use_cases, self.web, self.options, self.clock)
@@ -150,7 +148,6 @@ class _PageEndpoint:
     clock: Clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request."""
         if scope["method"] != self.method:
             raise HTTPException(405, headers={"Allow": self.method})
         if not is_of_the_page(scope):

@@ -82,8 +82,6 @@ def untried(webhook: Webhook, message: Message, at_ms: int, reason: str | None =
 
 @dataclass(frozen=True, slots=True)
 class WebhookCaller:
-    """Signs and sends."""
-
     sender: WebhookSender
     box: SecretBox
     clock: Clock
@@ -199,7 +197,6 @@ class DeliverEvents:
         return replace(webhook, failures=failures, next_try_ms=self.clock.now_ms() + pause_ms)
 
     async def _passed(self, webhook: Webhook, sequence: int) -> Webhook | None:
-        """Move the cursor behind events that the webhook does not want."""
         if webhook.cursor == sequence:
             return webhook
         is_ours = await self.webhooks.advance(webhook, sequence)
@@ -285,7 +282,6 @@ class WebhookWorker:
         await self._purge()
 
     async def settle(self) -> None:
-        """Wait for the deliveries that are running."""
         while self._running:
             await asyncio.wait([task for _, task in self._running.values()])
 

@@ -36,7 +36,6 @@ def webhook_response(webhook: Webhook) -> contract.WebhookResponse:
 
 
 def created_webhook_response(webhook: Webhook, secret: str) -> contract.CreatedWebhookResponse:
-    """Return a new webhook with its secret."""
     return contract.CreatedWebhookResponse(
         id=webhook.webhook_id,
         secret=secret,
@@ -49,7 +48,6 @@ def created_webhook_response(webhook: Webhook, secret: str) -> contract.CreatedW
 
 
 def delivery_response(delivery: Delivery) -> contract.DeliveryResponse:
-    """Return one try."""
     return contract.DeliveryResponse(
         id=delivery.delivery_id,
         event_id=delivery.event_id,
@@ -65,7 +63,6 @@ def delivery_response(delivery: Delivery) -> contract.DeliveryResponse:
 
 
 def encoded_test_event(event_id: str, at_ms: int) -> bytes:
-    """Return the JSON of the event that a test sends."""
     return msgspec.json.encode(
         contract.WebhookTestEvent(id=event_id, sequence=0, type=TEST, at=iso_timestamp(at_ms))
     )

@@ -49,7 +49,6 @@ class SecretBox:
 
     @property
     def can_seal(self) -> bool:
-        """Return whether there is a key."""
         return bool(self._ciphers)
 
     def seal(self, webhook_id: str, secret: str) -> bytes:
@@ -72,7 +71,6 @@ class SecretBox:
             raise SecretUnreadable("it was changed, or belongs to another webhook") from None
 
     def is_current(self, sealed: bytes) -> bool:
-        """Return whether a secret is encrypted with the first key."""
         return sealed[1 : 1 + _ID_BYTES] == next(iter(self._ciphers), None)
 
 

@@ -5,15 +5,11 @@ from enum import StrEnum
 
 
 class WebhookState(StrEnum):
-    """Whether events are delivered."""
-
     ACTIVE = "active"
     DISABLED = "disabled"
 
 
 class DisabledReason(StrEnum):
-    """Why a webhook is disabled."""
-
     GONE = "gone"
     """The receiver answered 410."""
     FAILED = "failed"
@@ -38,7 +34,6 @@ GONE = 410
 
 
 def is_success(status: int) -> bool:
-    """Return whether this HTTP status confirms a delivery."""
     return 200 <= status <= 299
 
 

@@ -46,7 +46,6 @@ class RequestMiddleware:
     on_answer: OnAnswer | None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request."""
         started, request_id = self.clock.monotonic(), request_id_of(scope)
         state = {"request_id": request_id, "rate_window": None, "status": None}
         state = scope["state"] = scope.get("state", {}) | state
@@ -94,7 +93,6 @@ class ErrorHandlerMiddleware:
     limits: RateLimits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request."""
         try:
             await self.app(scope, receive, send)
         except Exception as error:

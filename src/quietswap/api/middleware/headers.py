@@ -56,7 +56,6 @@ class ListedOriginsMiddleware(CORSMiddleware):
         super().__init__(app, allow_origins=frozenset(map(checked_origin, origins)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one ASGI connection."""
         if scope["type"] == "http":
             headers = Headers(scope=scope)
             if not self.is_allowed_origin(headers.get("origin", "")):
@@ -70,7 +69,6 @@ class ListedOriginsMiddleware(CORSMiddleware):
         return Response(status_code=204, headers=origin | _PREFLIGHT)
 
     async def send(self, message: Message, send: Send, request_headers: Headers) -> None:
-        """Add the CORS headers to the start of an answer."""
         if message["type"] == "http.response.start":
             more = [(b"vary", b"origin")]
             origin = request_headers.get("origin", "")
@@ -96,7 +94,6 @@ class ResponseHeadersMiddleware:
     app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request."""
         state = scope["state"]
         is_head = scope["method"] == "HEAD"
 
@@ -164,7 +161,6 @@ class TrustedHostsMiddleware:
         self._addresses = addresses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one ASGI connection."""
         if scope["type"] == "http":
             given = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
             if len(given) != 1 or not self._is_allowed(given[0]):

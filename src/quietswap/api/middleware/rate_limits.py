@@ -56,7 +56,6 @@ class RateLimitMiddleware:
     clock: Clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one authenticated HTTP request."""
         key, state = scope["user"], scope["state"]
         window = await count_request(scope, self.store, f"key:{key.id}", self.limits, self.clock)
         state["rate_window"] = window
@@ -96,7 +95,6 @@ class AuthenticationMiddleware:
     clock: Clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request."""
         if "user" in scope:  # a session of the web page
             await self.app(scope, receive, send)
             return

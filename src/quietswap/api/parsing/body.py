@@ -211,7 +211,6 @@ _IN_WORDS = {"object": "an object", "array": "an array", "null": "null"}
 
 
 def malformed(faults: Sequence[Details]) -> ValidationError:
-    """Return the refusal of a body whose shape is wrong."""
     first = faults[0]
     where = "it" if first["field"] == "$" else first["field"]
     expected, provided = first["expected"], first["provided"]

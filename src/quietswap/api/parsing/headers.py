@@ -32,7 +32,6 @@ def address_block(text: str) -> str:
 
 
 def is_trusted(text: str, trusted_proxies: Collection[Network]) -> bool:
-    """Return whether an address is that of a trusted proxy."""
     address, _ = _parsed(text)
     return address is not None and any(address in network for network in trusted_proxies)
 
