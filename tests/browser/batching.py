@@ -99,7 +99,28 @@ class FailingBatches(BatchingWallet):
     def send_calls(self, wanted: Mapping[str, Any]) -> Any:
         if self.sends:
             self.send_batch(wanted)
-        raise WalletRefusal(self.code, "the wallet failed")  # type: ignore[arg-type]
+        raise WalletRefusal(self.code, "the wallet failed")
+
+
+class SilentBatches(FailingBatches):
+    """Never says what became of a batch."""
+
+    def __init__(self, town: Town, account: LocalAccount) -> None:
+        super().__init__(town, account)
+        self.over = threading.Event()
+
+    def status(self, name: str) -> Any:
+        self.over.wait(WITHIN_S)
+        raise WalletRefusal(None, "too late")
+
+
+class OtherDoorBatches(FailingBatches):
+    """Answers with an error while the same quote is sold by another door: as a plain swap."""
+
+    def send_calls(self, wanted: Mapping[str, Any]) -> Any:
+        _, swap = wanted["calls"]
+        self.send({"from": self.account.address, "to": swap["to"], "data": swap["data"]})
+        return super().send_calls(wanted)
 
 
 class NeverSentBatches(BatchingWallet):

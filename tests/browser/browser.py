@@ -53,7 +53,7 @@ class PageFailed(AssertionError):
 class WalletRefusal(Exception):
     """The error of a wallet's answer (EIP-1193)."""
 
-    def __init__(self, code: int, message: str, data: object = None) -> None:
+    def __init__(self, code: int | None, message: str, data: object = None) -> None:
         super().__init__(message)
         self.error = {"code": code, "message": message, "data": data}
 

@@ -1,5 +1,7 @@
 """Approve and swap in one question of a wallet that batches calls (EIP-5792): never paid twice."""
 
+import re
+
 import pytest
 
 from quietswap.sandbox.contracts.addresses import CALIBUR
@@ -15,6 +17,8 @@ from tests.browser.batching import (
     HoldingBatches,
     MisreportingBatches,
     NeverSentBatches,
+    OtherDoorBatches,
+    SilentBatches,
     delegated_account,
 )
 from tests.browser.browser import Browser, Page
@@ -40,6 +44,7 @@ NOT_SENT = "Your wallet did not send it"
 LOOKED = "I have looked, go on"
 TO_SIGN = "eth_sendTransaction"
 KEPT = "Object.keys(localStorage).filter((name) => name.startsWith('quietswap.calls.'))"
+CLOCK = "globalThis.real ??= Date.now; Date.now = () => real() + {ahead} * 3600e3"
 LATER = f"""for (const name of {KEPT}) {{
   const kept = JSON.parse(localStorage[name])
   localStorage[name] = JSON.stringify({{ ...kept, until: 0 }})
@@ -170,6 +175,74 @@ def test_a_person_who_declines_can_be_asked_again(
     assert UNKNOWN not in page.text()
     assert page.is_enabled("button", APPROVE)
     assert wallet.sent == []
+    page.close()
+
+
+@pytest.mark.parametrize("code", [REJECTED, -32603])
+def test_an_equal_swap_by_another_door_is_not_the_batch(
+    browser: Browser, town: Town, desk: ApiClient, code: int
+) -> None:
+    """It has an order of its own; what the wallet was asked for is declined, or not known yet."""
+    wallet = OtherDoorBatches(town, delegated_account(desk))
+    wallet.code = code
+    page = offered(browser, town, wallet)
+    key = WETH.allowance_key(
+        wallet.account.address, page.attribute(css(".facts code"), "title") or ""
+    )
+    desk.rpc("anvil_setStorageAt", WETH.address, key, f"0x{ETHER:064x}")
+    page.click("button", BOTH)
+    page.wait(FAULT)
+    if code == REJECTED:
+        page.see("You declined it in your wallet. Nothing was sent.", FAULT)
+        assert page.call("evaluate", expression=KEPT) == []
+    else:
+        page.see(UNKNOWN)
+    confirmed(page, "swap")
+    if code != REJECTED:
+        is_stuck(page)
+        again(page)
+        is_stuck(page)
+    assert (len(wallet.sent), page.count(ORDER)) == (1, 1)
+    page.close()
+
+
+def test_a_wallet_that_never_says_what_became_of_a_batch(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = SilentBatches(town, delegated_account(desk))
+    page = offered(browser, town, wallet)
+    page.click("button", BOTH)
+    is_stuck(page)
+    page.call("evaluate", expression=LATER)
+    again(page)
+    is_stuck(page)
+    page.click("button", LOOKED)
+    page.wait(role("button", LOOKED), "detached")
+    quoted(page)
+    wallet.over.set()
+    page.close()
+
+
+def test_a_clock_that_is_set_back_holds_nothing(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    """Neither the batch nor the quote: the service's clock counts, also after a reload."""
+    wallet = FailingBatches(town, delegated_account(desk))
+    page = private(browser, town, wallet)
+    page.call("evaluate", expression=CLOCK.format(ahead=7))
+    quoted(page)
+    page.wait(role("button", BOTH))
+    page.call("evaluate", expression=CLOCK.format(ahead=0))
+    seconds = r"in (\d+) s"
+    [fresh] = re.findall(rf"A fresh quote follows {seconds}", page.text())
+    assert int(fresh) <= 30
+    page.click("button", BOTH)
+    page.see(UNKNOWN)
+    page.call("evaluate", expression=CLOCK.format(ahead=-7))
+    asked = wallet.asked.count(STATUS)
+    desk.until(lambda: wallet.asked.count(STATUS) > asked + 1)
+    [held] = re.findall(rf"it is refused {seconds}", page.text())
+    assert 0 < int(held) <= 120
     page.close()
 
 
@@ -321,7 +394,7 @@ OTHER_TAB = """(() => {
   const random = crypto.getRandomValues.bind(crypto)
   crypto.getRandomValues = (into) => {
     const batch = { id: 'of another tab', until: Date.now() + 9e5 }
-    const texts = ['after', 'sellToken', 'buyToken', 'sellAmount', 'buyAmount']
+    const texts = ['data', 'after', 'sellToken', 'buyToken', 'sellAmount', 'buyAmount']
     for (const name of texts) batch[name] = ''
     localStorage.setItem('quietswap.calls.%s', JSON.stringify(batch))
     return random(into)

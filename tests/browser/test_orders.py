@@ -1,5 +1,7 @@
 """What a person does with orders and allowances on the wallet page."""
 
+import re
+
 import pytest
 
 from quietswap.sandbox.contracts import abi
@@ -8,6 +10,7 @@ from quietswap.vendors import sushi
 from tests.browser.browser import Browser
 from tests.browser.locators import css, label, role
 from tests.browser.steps import FAULT, SWAP, allowed, confirmed, opened, private, quoted, under_way
+from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import HonestWallet, RejectingWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ETHER, ApiClient
@@ -15,6 +18,8 @@ from tests.spec.api_client import ETHER, ApiClient
 pytestmark = pytest.mark.xdist_group("browser")
 
 SWAPS = css(".order[data-kind=swap]")
+SUM = css(".sum")
+OLDER = "Older swaps are not in this sum."
 
 
 def test_a_swap_is_sped_up(browser: Browser, town: Town, desk: ApiClient) -> None:
@@ -82,13 +87,77 @@ def test_a_revocation_that_is_declined(browser: Browser, town: Town, desk: ApiCl
 
 
 def test_a_sum_of_the_swaps(browser: Browser, town: Town, desk: ApiClient) -> None:
-    page = private(browser, town, HonestWallet(town, allowed(desk)))
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
     for number in (1, 2):
         quoted(page)
         page.click("button", SWAP)
         desk.until(lambda n=number: page.count(css(".order.confirmed[data-kind=swap]")) == n)
     page.see("2 swaps below are confirmed: on average")
     page.see("than 2 ETH, their worth by the pools' prices at their blocks")
+    assert OLDER not in page.text(SUM)
+    others = {"from": wallet.account.address, "to": WETH.address, "value": "0x0"}
+    data = "0x" + abi.call("approve(address,uint256)", sushi.ROUTER, 0).hex()
+    for _ in range(19):
+        wallet.send(others | {"data": data})
+    page.reload()
+    page.see(OLDER, SUM)
+    page.click("button", "Older orders")
+    desk.until(lambda: OLDER not in page.text(SUM))
+    page.close()
+
+
+def test_orders_that_ended_before_are_one_line_each(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet, width=360, height=740, scheme="dark")
+    quoted(page)
+    page.click("button", SWAP)
+    confirmed(page, "swap")
+    page.see("against the quote", css(".order [open]"))
+    page.click("button", "Wrap and unwrap")
+    page.fill("Amount in ETH", "1.5")
+    page.click("button", "Wrap 1.5 ETH")
+    confirmed(page, "wrap")
+    page.wait(css(".order[data-kind=wrap] [open]"))
+    assert "%" not in page.text(css(".order[data-kind=wrap]")), "a wrap promises nothing"
+    page.mangle("2026-01-01T00:00:00.000Z", keep="^(?!createdAt$)[^=]", only="/mev/orders/")
+    page.reload()
+    confirmed(page, "swap")
+    confirmed(page, "wrap")
+    assert page.count(css(".order [open]")) == 0
+    [swap] = page.texts(css(".order[data-kind=swap] h3"))
+    assert re.match(r"1 WETH → 2,9\d\d\.\d+ USDC", swap)
+    assert page.texts(css(".order[data-kind=wrap] h3 span")) == ["Wrap 1.5 ETH"]
+    heights = "[...document.querySelectorAll('.order')].map((one) => one.offsetHeight)"
+    assert max(page.call("evaluate", expression=heights)) < 50
+    assert page.axe() == []
+    assert page.overflow() <= 0
+    tab_to(page, "^1 WETH → ")
+    page.press("Enter")
+    page.see("against the quote", css(".order [open]"))
+    assert page.axe() == []
+    page.close()
+
+
+def test_a_nonce_that_was_used_elsewhere_is_named(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet, width=360, height=740)
+    quoted(page)
+    town.fault("relay", "withhold")
+    try:
+        page.click("button", SWAP)
+        under_way(page)
+        used = desk.use_nonce(wallet.account, 0, data="0x00")
+    finally:
+        town.heal("relay")
+    what = f"Cancelled: nonce 0 was used by a transaction that is not one of these orders: {used}"
+    page.see(what, SWAPS)
+    page.see(f"Swap: {what}", css("[role=status]"))
+    assert page.overflow() <= 0
     page.close()
 
 

@@ -142,6 +142,10 @@ def test_a_link_that_names_no_token(browser: Browser, town: Town, wanted: str) -
     page = browser.page({})
     page.goto(f"{town.facts['baseUrl']}/?sell={wanted}&buy=USDC")
     page.see("The link's “sell” is neither", FAULT)
+    page.fill("Sell token", "WETH")
+    page.wait(css("[role=option]"))
+    page.press("Enter")
+    page.wait(FAULT, "detached")
     page.close()
 
 

@@ -1,5 +1,7 @@
 """Injected wallets that decline, lie or change in the middle: the page says what happened."""
 
+import json
+
 import pytest
 
 from tests.browser.browser import Browser
@@ -12,15 +14,19 @@ from tests.browser.steps import (
     STATUS,
     SWAP,
     allowed,
+    confirmed,
     connected,
     opened,
     private,
     quoted,
+    under_way,
 )
 from tests.browser.wallets import (
+    EarlierWallet,
     HonestWallet,
     LyingWallet,
     RejectingWallet,
+    SilentWallet,
     WalletOfTwoAccounts,
     WalletThatOnlySaysAdded,
 )
@@ -119,12 +125,77 @@ def test_a_wallet_that_changes_account_in_the_middle(
     page.close()
 
 
+def test_a_wallet_that_changes_account_and_back(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    """The page goes on with the account that the wallet has, whichever answer comes last."""
+    wallet = WalletOfTwoAccounts(town, allowed(desk), allowed(desk))
+    page = private(browser, town, wallet)
+    both = [account.address.lower() for account in (wallet.second, wallet.account)]
+    for accounts in ([[both[0]], [both[1]]], [None, ["0x12"], [both[1]]]):
+        events = "".join(f"__emit('w', 'accountsChanged', {json.dumps(one)});" for one in accounts)
+        page.call("evaluate", expression=events)
+        if None in accounts:
+            page.see("The wallet disconnected.", STATUS)
+            page.click("button", "Connect wallet")
+            page.see(PRIVATE)
+        quoted(page)
+        page.click("button", SWAP)
+        confirmed(page, "swap")
+        assert page.attribute(css(".account code"), "title") == wallet.account.address
+    page.close()
+
+
+def test_a_wallet_that_stops_answering(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """Nothing is signed meanwhile; and it need not answer what it never answered."""
+    wallet = SilentWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    wallet.silent = {"eth_accounts"}
+    page.click("button", SWAP)
+    page.see("Your wallet does not answer. Nothing was sent.", FAULT)
+    wallet.silent = {"eth_chainId", "eth_accounts", "eth_call"}
+    page.see("Your wallet's RPC URL does not answer.")
+    assert not page.count(role("button", SWAP)) or not page.is_enabled("button", SWAP)
+    wallet.silent = set()
+    page.see(PRIVATE)
+    assert wallet.sent == []
+    page.click("button", SWAP)
+    confirmed(page, "swap")
+    wallet.over.set()
+    page.close()
+
+
+def test_a_wallet_that_names_an_earlier_transaction(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = EarlierWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    page.mangle(
+        "2026-01-01T00:00:00.000Z", keep="^(?!(createdAt|submittedAt)$)[^=]", only="/mev/orders/"
+    )
+    kept = "localStorage['quietswap.sent.{}']"
+    with desk.no_blocks():
+        quoted(page)
+        page.click("button", SWAP)
+        page.see("which is not the one that it was asked for. Your wallet may have", FAULT)
+        page.wait(css(".quote"), "detached")
+        under_way(page)
+        before = page.call("evaluate", expression=kept.format(wallet.sent[0]))
+        quoted(page, "2")
+        page.click("button", SWAP)
+        page.see("which is not the one that it was asked for. Your wallet may have", FAULT)
+        assert page.call("evaluate", expression=kept.format(wallet.sent[0])) == before
+    page.close()
+
+
 def test_a_wallet_that_sends_elsewhere(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = LyingWallet(town, allowed(desk))
     page = private(browser, town, wallet)
     quoted(page)
     page.click("button", SWAP)
     page.see("this service did not get it. Your wallet may have sent it elsewhere", FAULT)
+    page.wait(css(".quote"), "detached")  # a fresh quote would take the warning away
     assert "None yet." in page.text()
     page.close()
 

@@ -154,6 +154,29 @@ class HoldingWallet(HonestWallet):
         return super().request(method, params)
 
 
+class SilentWallet(HonestWallet):
+    """Never answers the methods in `silent`; what it was asked meanwhile is never answered."""
+
+    def __init__(self, town: Town, account: LocalAccount) -> None:
+        super().__init__(town, account)
+        self.silent: set[str] = set()
+        self.over = threading.Event()
+
+    def request(self, method: str, params: list[Any]) -> Any:
+        if method in self.silent:
+            self.asked.append(method)
+            self.over.wait(WITHIN_S)
+            raise WalletRefusal(None, "too late")
+        return super().request(method, params)
+
+
+class EarlierWallet(HonestWallet):
+    """Names its first transaction again, and sends nothing more."""
+
+    def send(self, wanted: Mapping[str, str]) -> str:
+        return self.sent[0] if self.sent else super().send(wanted)
+
+
 class WalletOfTwoAccounts(HonestWallet):
     """Its person changes to the second account, with or without telling the page."""
 

@@ -15,6 +15,8 @@ export function useOrders(address: string | undefined) {
   const [orders, setOrders] = useState<Orders>(new Map())
   const [isLive, setLive] = useState(false)
   const [isRead, setRead] = useState(false)
+  /** No order is older than those that were read. */
+  const [isWhole, setWhole] = useState(false)
   const [older, setOlder] = useState<() => void>()
   const [changes, setChanges] = useState(0)
   const following = useRef<Following>(undefined)
@@ -23,6 +25,7 @@ export function useOrders(address: string | undefined) {
     setOrders(new Map())
     setLive(false)
     setRead(false)
+    setWhole(false)
     setOlder(undefined)
     if (address === undefined) return
     let isOver = false
@@ -44,6 +47,7 @@ export function useOrders(address: string | undefined) {
       setRead(true)
       const next = read.pagination.nextOffset
       if (read.hasMore && next != null) setOlder(() => () => open(next))
+      else setWhole(true)
     }
     // the stream tells what is new; a page that failed is offered again
     const open = (offset: number): void =>
@@ -56,16 +60,17 @@ export function useOrders(address: string | undefined) {
   }, [address])
 
   const placed = useCallback((order: Order) => following.current?.add(order), [])
-  return { orders, isLive, isRead, older, placed, changes }
+  return { orders, isLive, isRead, isWhole, older, placed, changes }
 }
 
 /** Says each change of an order's state, also for people who do not see the page. */
 export function useNews(cards: readonly Card[], say: (text: string) => void): void {
   const told = useRef(new Map<string, string>())
   useEffect(() => {
+    const all = cards.map(({ update }) => update.order)
     for (const { key, update } of cards) {
       const { order, finalized } = update
-      const now = standing(order, finalized)
+      const now = standing(order, finalized, all)
       const before = told.current.get(key)
       told.current.set(key, now)
       if (before !== undefined && before !== now) {

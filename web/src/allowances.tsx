@@ -4,12 +4,9 @@ import { useState } from 'preact/hooks'
 import type { Schemas } from './api'
 import { approveData, shortened } from './amounts'
 import { type Connection, NOT_PRIVATE, type Privacy } from './connect'
-import { Amount, type Known, Symbol } from './orders'
+import { Allowed, type Known } from './orders'
 import type { Order } from './stream'
 import { failureText, sendPrivately } from './submit'
-
-/** More is what wallets call unlimited. */
-const UNLIMITED = 1n << 128n
 
 interface Props {
   connection: Connection
@@ -57,13 +54,7 @@ export function Allowances({ connection, privacy, holdings, tokens, placed }: Pr
           const isListed = token !== undefined && !token.warnings.includes('unlisted')
           return (
             <li key={address + router}>
-              {amount < UNLIMITED ? (
-                <Amount amount={amount} token={token} address={address} />
-              ) : (
-                <span>
-                  any amount of <Symbol token={token} address={address} />
-                </span>
-              )}{' '}
+              <Allowed amount={amount} token={token} address={address} />{' '}
               <span>
                 by <code title={router}>{shortened(router)}</code>
               </span>{' '}

@@ -21,6 +21,13 @@ export class ApiError extends Error {
 }
 
 const SESSION = '/web/session'
+/** A second that its header cuts off, and one for the way. */
+const CLOCKS_AGREE_MS = 2_000
+/** What the service's clock showed, and a counter that nobody sets. */
+let clock = { told: Date.now(), at: performance.now() }
+
+/** Unix ms by the clock of the service: the one of this device may be set at any time. */
+export const now = (): number => clock.told + performance.now() - clock.at
 
 interface Envelope<T> {
   ok: boolean
@@ -66,6 +73,8 @@ async function once<T>(method: string, path: string, body?: unknown, read?: Read
   } catch {
     throw new ApiError('UNREACHABLE', 'The service does not answer. The page tries again.')
   }
+  const told = Date.parse(response.headers.get('date') ?? '')
+  if (Math.abs(told - now()) > CLOCKS_AGREE_MS) clock = { told, at: performance.now() }
   let envelope: Envelope<T>
   try {
     envelope = (await (read && response.ok ? read(response) : response.json())) as Envelope<T>

@@ -69,7 +69,7 @@ function App() {
     setConnection(next)
   }, [])
 
-  const { orders, isLive, isRead, older, placed, changes } = useOrders(connection?.address)
+  const { orders, isLive, isRead, isWhole, older, placed, changes } = useOrders(connection?.address)
   const cards = useMemo(() => cardsOf(orders), [orders])
   useNews(cards, say)
   const weth = tokens[WETH]
@@ -180,7 +180,7 @@ function App() {
             {trouble}
           </p>
         )}
-        {unread.map((name) => (
+        {unread.filter((name) => !(name === 'sell' ? sell : buy)).map((name) => (
           <p key={name} role="alert" class="fault">
             The link's “{name}” is neither the address of a token nor the symbol of one listed token:
             choose it yourself.
@@ -271,20 +271,11 @@ function App() {
           />
         )}
         {connection && (
-          <Allowances
-            connection={connection}
-            privacy={privacy}
-            holdings={held.holdings}
-            tokens={tokens}
-            placed={placed}
-          />
-        )}
-        {connection && (
           <section aria-labelledby="orders">
             <h2 id="orders">Your orders</h2>
             {!isLive && <p class="warn">Connecting to the service for live news…</p>}
             {!cards.length && <p>None yet.</p>}
-            <Sum cards={cards} />
+            <Sum cards={cards} isWhole={isWhole} />
             {cards.map((card) => (
               <OrderCard
                 key={card.key}
@@ -303,6 +294,15 @@ function App() {
               </button>
             )}
           </section>
+        )}
+        {connection && (
+          <Allowances
+            connection={connection}
+            privacy={privacy}
+            holdings={held.holdings}
+            tokens={tokens}
+            placed={placed}
+          />
         )}
       </main>
       <footer>

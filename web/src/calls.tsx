@@ -1,16 +1,16 @@
 // Approve and swap in one question of the wallet (EIP-5792). What it sends is the batched form of the
 // quote, or the service refuses it. Until it is known what became of it, no other swap is signed.
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { approveData } from './amounts'
-import { get, type Schemas } from './api'
+import { get, now, type Schemas } from './api'
 import type { Connection } from './connect'
 import type { Quote } from './quote'
 import { remember, remembered } from './remembered'
 import type { Order } from './stream'
 import { alone, assertWanted } from './submit'
 import { readable } from './text'
-import { ask, hex, WalletError } from './wallet'
+import { ask, askSoon, hex, WalletError } from './wallet'
 
 type Trade = Pick<Quote, 'sellToken' | 'buyToken' | 'sellAmount' | 'buyAmount'>
 
@@ -18,15 +18,16 @@ type Trade = Pick<Quote, 'sellToken' | 'buyToken' | 'sellAmount' | 'buyAmount'>
 interface Batch extends Trade {
   /** Names it in `wallet_getCallsStatus`. */
   id: string
+  /** The calldata of the one transaction that the service takes for it, lower case. */
+  data: string
   /** When the newest swap before it was made, by the service's clock; '' without one. */
   after: string
-  /** Unix ms; from then on the service refuses it, and has stored what it took before. */
+  /** Unix ms by the service's clock; from then on the service refuses it, and has stored what it took before. */
   until: number
 }
 
-const TEXTS = ['id', 'after', 'sellToken', 'buyToken', 'sellAmount', 'buyAmount'] as const
+const TEXTS = ['id', 'data', 'after', 'sellToken', 'buyToken', 'sellAmount', 'buyAmount'] as const
 const VERSION = '2.0.0'
-const PATIENCE_MS = 3_000
 const AGAIN_MS = 3_000
 const ATTEMPTS = 10
 /** For what the service got in the last moment: it checks it before it stores the order. */
@@ -54,20 +55,13 @@ function pending(address: string | undefined): Batch | undefined {
 const keep = (address: string, batch: Batch | undefined): void =>
   remember(nameOf(address), batch ? JSON.stringify(batch) : '')
 
-/** An answer that needs no person; undefined if it does not come in time. Raises WalletError. */
-const soon = <T,>({ wallet }: Connection, method: string, params: unknown): Promise<T | undefined> =>
-  Promise.race([
-    ask<T>(wallet.provider, method, params),
-    new Promise<undefined>((wake) => setTimeout(wake, PATIENCE_MS)),
-  ])
-
 type Capabilities = Record<string, { atomic?: { status?: unknown } } | undefined> | null
 
 /** Whether the wallet's account batches calls already; `ready` is one that would first change its code. */
 async function batches(connection: Connection): Promise<boolean> {
   const chain = hex(connection.session.chainId)
   const asked = [connection.address.toLowerCase(), [chain]]
-  const found = await soon<Capabilities>(connection, 'wallet_getCapabilities', asked).catch(() => null)
+  const found = await askSoon<Capabilities>(connection.wallet.provider, 'wallet_getCapabilities', asked).catch(() => null)
   return (found?.[chain] ?? found?.['0x0'])?.atomic?.status === 'supported'
 }
 
@@ -79,11 +73,20 @@ const swaps = async (address: string): Promise<Swap[]> =>
     .orders
 
 /** The orders that a batch may have become; undefined if the service does not answer. */
-const ordersOf = (address: string, batch: Batch): Promise<Swap[] | undefined> =>
-  swaps(address).then(
-    (all) => all.filter(({ createdAt, summary: of }) => createdAt > batch.after && isSame(of, batch)),
-    () => undefined,
-  )
+async function ordersOf(connection: Connection, batch: Batch): Promise<Swap[] | undefined> {
+  const all = await swaps(connection.address).catch(() => undefined)
+  const same = all?.filter(({ createdAt, summary: of }) => createdAt > batch.after && isSame(of, batch))
+  if (!same) return undefined
+  const others = await Promise.all(same.map((one) => isOther(connection, one, batch)))
+  return same.filter((_, index) => !others[index])
+}
+
+/** Whether an order of the same trade is certainly another transaction: one that came by another door. */
+async function isOther({ wallet }: Connection, { txHash }: Swap, { data }: Batch): Promise<boolean> {
+  const read = askSoon<{ input?: unknown } | null>(wallet.provider, 'eth_getTransactionByHash', [txHash])
+  const input = (await read.catch(() => undefined))?.input
+  return typeof input === 'string' && input.toLowerCase() !== data
+}
 
 const isSame = (one: Trade, other: Trade): boolean =>
   one.sellToken === other.sellToken &&
@@ -102,12 +105,13 @@ async function once(
 ): Promise<Order> {
   const { wallet, address, session } = connection
   const { sellToken, buyToken, sellAmount, buyAmount, dexRoute } = quote
+  const data = quote.batch?.transactionParams?.data.toLowerCase() ?? ''
   const before = pending(address)?.id
   const after = (await swaps(address))[0]?.createdAt ?? ''
   await assertWanted(connection, isStill)
   const id = `0x${[...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
-  const until = Date.now() + (session.takenSeconds + CHECKS_S) * 1_000
-  const batch: Batch = { id, after, sellToken, buyToken, sellAmount, buyAmount, until }
+  const until = now() + (session.takenSeconds + CHECKS_S) * 1_000
+  const batch: Batch = { id, data, after, sellToken, buyToken, sellAmount, buyAmount, until }
   if (pending(address)?.id !== before) {
     throw new Error('Another tab of this page asks your wallet already. Nothing was sent.')
   }
@@ -135,7 +139,7 @@ async function once(
   } catch (error) {
     // The service is the judge of what it has, whatever the wallet says.
     const { code, message, isRejection } = error as WalletError
-    const has = await ordersOf(address, batch)
+    const has = await ordersOf(connection, batch)
     if (!has?.length) {
       if (isRejection || CANNOT.includes(code ?? 0)) keep(address, undefined)
       if (CANNOT.includes(code ?? 0)) throw new CannotBatch(message)
@@ -143,7 +147,7 @@ async function once(
     }
   }
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const [newest] = (await ordersOf(address, batch)) ?? []
+    const [newest] = (await ordersOf(connection, batch)) ?? []
     if (newest) return get<Order>(`/api/v1/mev/orders/${encodeURIComponent(newest.orderId)}`)
     await new Promise((wake) => setTimeout(wake, 1_000))
   }
@@ -162,9 +166,9 @@ interface Status {
 }
 
 /** What the wallet says of a batch. */
-async function told(connection: Connection, id: string): Promise<Told> {
+async function told({ wallet }: Connection, id: string): Promise<Told> {
   try {
-    const found = await soon<Status | null>(connection, 'wallet_getCallsStatus', [id])
+    const found = await askSoon<Status | null>(wallet.provider, 'wallet_getCallsStatus', [id])
     const hashes = (found?.receipts ?? []).map((one) => readable(one.transactionHash, 80).toLowerCase())
     return { code: Number(found?.status) || 0, hashes }
   } catch (error) {
@@ -192,7 +196,7 @@ function fateOf(has: Swap[] | undefined, { code, hashes }: Told, isLate: boolean
   const stray = hashes.find((hash) => !has.some(({ txHash }) => txHash?.toLowerCase() === hash))
   if (stray) {
     return {
-      wrong: `Your wallet says that it was transaction ${stray}. No order here is that transaction: your wallet may have sent it elsewhere, in public.`,
+      wrong: `Your wallet says that it was transaction ${stray}. No order here is what it was asked for: your wallet may have sent it elsewhere, in public.`,
     }
   }
   if (has.length) return 'over'
@@ -208,8 +212,7 @@ export function useCalls(connection: Connection | undefined, quote: Quote | unde
   const [batch, setBatch] = useState(() => pending(address))
   /** undefined: nobody has looked yet. */
   const [fate, setFate] = useState<Fate>()
-  const [now, setNow] = useState(Date.now)
-  const looks = useRef(0)
+  const [seen, setSeen] = useState(now)
   const issues = quote?.issues
   const isOffered =
     quote?.batch?.transactionParams != null && !!issues?.allowance && !issues.balance && !issues.gas
@@ -234,26 +237,26 @@ export function useCalls(connection: Connection | undefined, quote: Quote | unde
     if (!batch || !connection) return
     let isOver = false
     const look = async (): Promise<void> => {
-      const mine = ++looks.current
-      const isLate = Date.now() > batch.until // before the orders are read
+      const isLate = now() > batch.until // before the orders are read
       const words = await told(connection, batch.id)
-      const has = await ordersOf(connection.address, batch)
-      if (isOver || mine !== looks.current) return
+      const has = await ordersOf(connection, batch)
+      if (isOver) return
       const kept = pending(address) // another tab may know more
       if (kept?.id !== batch.id) return take(kept)
       const found = fateOf(has, words, isLate)
-      setNow(Date.now())
+      setSeen(now())
       setFate(found)
       if (found === 'over') over(true)
       if (found !== 'not sent') return
       over(false)
       say('Your wallet did not send it, and no order here is open for it. Go on in two steps.')
     }
-    const timer = setInterval(() => void look(), AGAIN_MS)
-    void look()
+    let timer: ReturnType<typeof setTimeout>
+    const again = (): unknown => isOver || (timer = setTimeout(() => void look().then(again), AGAIN_MS))
+    void look().then(again)
     return () => {
       isOver = true
-      clearInterval(timer)
+      clearTimeout(timer)
     }
   }, [batch?.id])
 
@@ -279,7 +282,7 @@ export function useCalls(connection: Connection | undefined, quote: Quote | unde
   }
 
   const isHeld = batch !== undefined && fate !== 'has'
-  const left = batch ? Math.ceil((batch.until - now) / 1_000) : 0
+  const left = batch ? Math.ceil((batch.until - seen) / 1_000) : 0
   const isWrong = typeof fate === 'object'
   const note = isHeld && fate !== undefined && (
     <div class="loss red" role="group" aria-label="What your wallet was asked">

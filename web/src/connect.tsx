@@ -5,7 +5,7 @@ import { type Session, session as beginSession, type Status } from './api'
 import { shortened } from './amounts'
 import { add, create, type Reach, reach } from './privateRpc'
 import { remember, remembered } from './remembered'
-import { account, ask, discover, type Wallet, WalletError } from './wallet'
+import { account, ask, askSoon, discover, firstOf, type Wallet, WalletError } from './wallet'
 
 export interface Connection {
   wallet: Wallet
@@ -116,24 +116,33 @@ function useWalletChanges(
   const address = connection?.address.toLowerCase()
   useEffect(() => {
     if (!connection || !provider?.on) return
-    const follow = (accounts: string[]): void => {
-      const first = accounts[0]?.toLowerCase()
+    let turn = 0 // the newest of several events decides
+    const follow = (accounts: unknown): void => {
+      const mine = ++turn
+      const first = firstOf(accounts)
       if (first === address) return
       if (first === undefined) {
         connected(undefined)
         return say('The wallet disconnected.')
       }
-      connected(undefined)
       beginSession(first).then(
         (session) => {
+          if (mine !== turn) return
           connected({ ...connection, address: session.address ?? first, session })
           say(`The wallet changed to account ${shortened(session.address ?? first)}.`)
         },
-        (error: Error) => say(error.message),
+        (error: Error) => {
+          if (mine !== turn) return
+          connected(undefined)
+          say(error.message)
+        },
       )
     }
-    provider.on('accountsChanged', follow as (value: never) => void)
-    return () => provider.removeListener?.('accountsChanged', follow as (value: never) => void)
+    provider.on('accountsChanged', follow)
+    return () => {
+      turn++
+      provider.removeListener?.('accountsChanged', follow)
+    }
   }, [provider, address])
 }
 
@@ -187,14 +196,16 @@ function troublesOf(status: Status | null | undefined): string[] {
 
 /** Asks the wallet for its chain, and through the wallet for the service behind its RPC URL. */
 export async function checkPrivacy({ wallet, session, address }: Connection): Promise<Privacy> {
-  const chain = await ask<unknown>(wallet.provider, 'eth_chainId').catch(() => undefined)
+  const chain = await askSoon<unknown>(wallet.provider, 'eth_chainId').catch(() => undefined)
   if (typeof chain === 'string' && Number(chain) !== session.chainId) return 'other chain'
   return reach(wallet.provider, session, address)
 }
 
 /** Checks again, just before something is signed, who would sign and where it would be sent. */
 export async function assertPrivate(connection: Connection): Promise<void> {
-  const lower = await account(connection.wallet.provider, false)
+  const lower = await account(connection.wallet.provider, false).catch((error: Error) => {
+    throw new Error(`${error.message} Nothing was sent.`)
+  })
   if (lower !== connection.address.toLowerCase()) {
     throw new Error('Your wallet changed to another account. Nothing was sent.')
   }

@@ -1,7 +1,8 @@
 // What became of the orders: live, in words, and with what arrived.
 
 import { useEffect, useState } from 'preact/hooks'
-import type { Inclusion, Session } from './api'
+import { type Inclusion, now, type Session } from './api'
+import { WETH } from './account'
 import { bps, percent, show, shortened } from './amounts'
 import type { Token } from './tokens'
 import { isOver, type Order, type Orders, type Update } from './stream'
@@ -9,6 +10,10 @@ import { duration, expected, KINDS, relayAnswered, seenBy, sentAgain, standing, 
 
 /** What a router with a deadline does. */
 const ENDS = 'soon after that its router refuses it'
+/** An order that ended longer ago begins as one line. */
+const UNFOLDED_MS = 120_000
+/** More is what wallets call unlimited. */
+const UNLIMITED = 1n << 128n
 
 export interface Known {
   [address: string]: Token | undefined
@@ -74,27 +79,27 @@ interface Props {
 export function OrderCard({ card, cards, tokens, session, inclusion, cancel, speedUp }: Props) {
   const { update, ids } = card
   const { order, finalized, takenBack } = update
-  const { fromToken: sellToken, toToken: buyToken, amount: sellAmount } = order.orderParams
-  const { kind } = order
+  const { kind, orderParams: of } = order
   const isDone = isOver(order)
+  const [isOpen, setOpen] = useState(() => !isDone || now() - Date.parse(order.createdAt) < UNFOLDED_MS)
+  const isUnfolded = isOpen || !isDone
+  const time = new Date(order.createdAt)
   const waits = waitsFor(order, before(update, cards))
   const [fault, setFault] = useState('')
   return (
     <article class={`order ${order.status}`} data-order={order.orderId} data-status={order.status} data-kind={kind}>
-      <h3>
-        <span>
-          {KINDS[kind] ?? 'Order'}
-          {kind === 'swap' && (
-            <>
-              {' '}
-              <Amount amount={sellAmount} token={tokens[sellToken]} address={sellToken} /> for{' '}
-              <Symbol token={tokens[buyToken]} address={buyToken} />
-            </>
-          )}
-        </span>{' '}
-        <time dateTime={order.createdAt}>{new Date(order.createdAt).toLocaleString()}</time>
-      </h3>
-      <p>{standing(order, finalized)}</p>
+      <details open={isUnfolded} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <h3>
+          <span>
+            <Title order={order} tokens={tokens} isShort={!isUnfolded} />
+          </span>{' '}
+          <time dateTime={order.createdAt}>
+            {isUnfolded ? time.toLocaleString() : `${order.status === 'confirmed' ? '✓' : order.status} ${time.toLocaleDateString([], DAY)}`}
+          </time>
+        </h3>
+      </summary>
+      <p>{standing(order, finalized, cards.map(({ update }) => update.order))}</p>
       {order.relayAnswer !== undefined && <p class="note">{relayAnswered(order.relayAnswer)}</p>}
       {ids.length > 1 && <p class="note">{sentAgain(ids.length, isMined(order))}</p>}
       {waits && <p class="warn">{waits}</p>}
@@ -104,16 +109,16 @@ export function OrderCard({ card, cards, tokens, session, inclusion, cancel, spe
       )}
       <dl>
         {!isDone && <Waiting order={order} inclusion={inclusion} />}
-        <Received update={update} tokens={tokens} />
+        {kind === 'swap' && <Received update={update} tokens={tokens} />}
         {order.status === 'confirmed' && kind === 'swap' && <Reference order={order} tokens={tokens} />}
         {!isDone && kind === 'swap' && (
           <>
             <dt>At least</dt>
             <dd>
               <Amount
-                amount={order.orderParams.minReturnAmount}
-                token={tokens[buyToken]}
-                address={buyToken}
+                amount={of.minReturnAmount}
+                token={tokens[of.toToken]}
+                address={of.toToken}
               />
             </dd>
           </>
@@ -153,23 +158,52 @@ export function OrderCard({ card, cards, tokens, session, inclusion, cancel, spe
           )}
         </>
       )}
+      </details>
     </article>
+  )
+}
+
+const DAY = { day: 'numeric', month: 'short' } as const
+
+/** What it does, and what a swap has brought, on one line of a phone. */
+function Title(props: { order: Order; tokens: Known; isShort: boolean }) {
+  const { order: { kind, orderParams: of, received }, tokens, isShort } = props
+  const token = tokens[of.fromToken]
+  if (kind === 'wrap') {
+    return <>{of.toToken === WETH ? `Wrap ${show(of.amount, 18, 4)} ETH` : `Unwrap ${show(of.amount, 18, 4)} WETH`}</>
+  }
+  if (kind === 'approval') {
+    return (
+      <>
+        Approval of <Allowed amount={of.amount} token={token} address={of.fromToken} />
+      </>
+    )
+  }
+  if (kind !== 'swap') return <>{KINDS[kind ?? ''] ?? 'Order'}</>
+  const [bought, arrived] = [tokens[of.toToken], received?.amount]
+  return (
+    <>
+      {!isShort && 'Swap '}
+      <Amount amount={of.amount} token={token} address={of.fromToken} places={4} /> {isShort ? '→' : 'for'}{' '}
+      {arrived != null && bought && arrived !== '0' && `${show(arrived, bought.decimals, arrived.length - bought.decimals > 3 ? 2 : 4)} `}
+      <Symbol token={bought} address={of.toToken} />
+    </>
   )
 }
 
 /** How long an open order has waited, how long others took, and when the service gives up. */
 function Waiting({ order, inclusion }: { order: Update['order']; inclusion: Props['inclusion'] }) {
-  const [now, setNow] = useState(Date.now())
+  const [seen, setSeen] = useState(now)
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    const timer = setInterval(() => setSeen(now()), 1_000)
     return () => clearInterval(timer)
   }, [])
   const stays = `after that it may still be mined, unless you cancel it${order.kind === 'swap' ? '' : ' in your wallet'}`
   const since = Date.parse(order.submittedAt ?? order.createdAt)
-  const left = order.expiresAt === undefined ? undefined : (Date.parse(order.expiresAt) - now) / 1_000
+  const left = order.expiresAt === undefined ? undefined : (Date.parse(order.expiresAt) - seen) / 1_000
   return (
     <>
-      <Fact name="Waiting for" text={duration((now - since) / 1_000)} />
+      <Fact name="Waiting for" text={duration((seen - since) / 1_000)} />
       <Fact name="Without a tip, to a block" text={expected(inclusion)} />
       {left !== undefined && (
         <Fact
@@ -224,8 +258,8 @@ function Reference({ order, tokens }: { order: Order; tokens: Known }) {
 
 const signed = (value: number): string => (value >= 0 ? '+' : '') + percent(value)
 
-/** What the confirmed swaps that the page shows have brought and cost. */
-export function Sum({ cards }: { cards: readonly Card[] }) {
+/** What the confirmed swaps that the page shows have brought and cost; `isWhole`: it shows all. */
+export function Sum({ cards, isWhole }: { cards: readonly Card[]; isWhole: boolean }) {
   const swaps = cards.flatMap(({ update: { order } }) =>
     order.kind === 'swap' && order.status === 'confirmed' ? order : [],
   )
@@ -238,9 +272,10 @@ export function Sum({ cards }: { cards: readonly Card[] }) {
     0n,
   )
   return (
-    <p class="note">
+    <p class="note sum">
       {swaps.length} swaps below are confirmed: on average {signed(average)} against their quotes,{' '}
       {show(paid, 18, 6)} ETH of gas, {show(refunded, 18, 6)} ETH refunded. {againstPools(swaps)}
+      {!isWhole && ' Older swaps are not in this sum.'}
     </p>
   )
 }
@@ -272,12 +307,28 @@ const Fact = ({ name, text }: { name: string; text: string }) => (
   </>
 )
 
-export function Amount(props: { amount: string | bigint; token: Token | undefined; address: string }) {
-  const { amount, token, address } = props
+interface AmountProps {
+  amount: string | bigint
+  token: Token | undefined
+  address: string
+  places?: number
+}
+
+/** What a router may take. */
+export const Allowed = ({ amount, ...of }: AmountProps) =>
+  BigInt(amount) < UNLIMITED ? (
+    <Amount amount={amount} {...of} />
+  ) : (
+    <span>
+      any amount of <Symbol {...of} />
+    </span>
+  )
+
+export function Amount({ amount, token, address, places = 6 }: AmountProps) {
   if (!token) return <span>{`${amount} units of ${shortened(address)}`}</span>
   return (
     <span>
-      {show(amount, token.decimals, 6)} <bdi>{token.symbol}</bdi>
+      {show(amount, token.decimals, places)} <bdi>{token.symbol}</bdi>
     </span>
   )
 }

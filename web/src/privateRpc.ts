@@ -1,7 +1,7 @@
 // The private RPC URL of a wallet: made here, added by the wallet, and checked through the wallet.
 
 import { ApiError, get, post, remove, type Session } from './api'
-import { ask, type Provider } from './wallet'
+import { ask, askSoon, type Provider } from './wallet'
 
 interface RpcToken {
   id: string
@@ -11,19 +11,12 @@ interface RpcToken {
 
 const CHAIN_NAME = 'Ethereum (private swaps)'
 
-const PATIENCE_MS = 5_000
-
 /** What a wallet's RPC URL is; `no answer`: of a service that answers the page. */
 export type Reach = 'private' | 'other session' | 'elsewhere' | 'no answer' | 'service away'
 
 /** The answer of an eth_call through the wallet. Another node answers `0x`. Raises an error. */
-async function throughWallet(provider: Provider, session: Session): Promise<unknown> {
-  const { to, data } = session.connected
-  const late = new Promise<never>((_, fail) => {
-    setTimeout(() => fail(new Error('no answer')), PATIENCE_MS)
-  })
-  return Promise.race([ask<unknown>(provider, 'eth_call', [{ to, data }, 'latest']), late])
-}
+const throughWallet = (provider: Provider, { connected: { to, data } }: Session): Promise<unknown> =>
+  askSoon(provider, 'eth_call', [{ to, data }, 'latest'])
 
 /** Decodes one ABI-encoded string of printable ASCII. */
 function decodeText(answer: string): string | undefined {

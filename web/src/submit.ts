@@ -1,5 +1,6 @@
 // One transaction through the wallet: sent privately, and found again as an order.
 
+import { now } from './api'
 import { assertPrivate, type Connection } from './connect'
 import { remember, remembered } from './remembered'
 import { type Order, orderOf } from './stream'
@@ -27,6 +28,12 @@ export async function alone<T>(work: () => Promise<T>): Promise<T> {
 
 let isOpen = false
 
+/** What the wallet was asked for may have been sent elsewhere. */
+export class Strayed extends Error {}
+
+/** The clocks of the processes of the service may differ by so much. */
+const CLOCKS_MS = 5_000
+
 /** Checks, just before the wallet is asked, where it would send, and that it is still wanted. */
 export async function assertWanted(connection: Connection, isStill: () => boolean): Promise<void> {
   await assertPrivate(connection)
@@ -41,14 +48,16 @@ async function once(
   signed?: () => void,
 ): Promise<Order> {
   await assertWanted(connection, isStill)
+  const asked = now() - CLOCKS_MS
   const hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
-  if (tx.nonce !== undefined) remember(`sent.${hash}`, JSON.stringify(tx))
+  if (tx.nonce !== undefined && !sentOf(hash)) remember(`sent.${hash}`, JSON.stringify(tx))
   signed?.()
   const order = await orderOf(connection.address, kind, hash)
-  if (order) return order
-  throw new Error(
-    `The wallet named transaction ${hash}, and this service did not get it. Your wallet may ` +
-      'have sent it elsewhere, in public. Look for it in an explorer before you try again.',
+  // the same bytes may be sent once more: then the relay took them anew
+  if (order && Date.parse(order.submittedAt ?? order.createdAt) >= asked) return order
+  throw new Strayed(
+    `The wallet named transaction ${hash}, ${order ? 'which is not the one that it was asked for' : 'and this service did not get it'}. ` +
+      'Your wallet may have sent it elsewhere, in public. Look for it in an explorer before you try again.',
   )
 }
 

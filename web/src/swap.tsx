@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { get, type Route, type Schemas, streamQuote } from './api'
+import { get, now, type Route, type Schemas, streamQuote } from './api'
 import { useAnswer } from './answer'
 import { approveData, parse, show, slippage } from './amounts'
 import { useCalls } from './calls'
@@ -13,7 +13,7 @@ import { Arriving, bestOf, Facts, places, type Quote, Sources, usd } from './quo
 import { approvedAmount, isAsAsked, isWorse, whyNot } from './rules'
 import { Settings, usualSlippage } from './settings'
 import type { Order } from './stream'
-import { failureText, sendPrivately } from './submit'
+import { failureText, sendPrivately, Strayed } from './submit'
 import { type Token, TokenField } from './tokens'
 import type { Issued } from './wallet'
 import { lossText } from './words'
@@ -122,7 +122,7 @@ export function Swap(props: Props) {
     if (!asked || !connection) return
     const mine = ++turn.current
     setAsking(true)
-    setFault(undefined)
+    if (isByPerson || !live) setFault(undefined)
     let verified: readonly Route[] = []
     setRoutes(verified)
     try {
@@ -135,7 +135,7 @@ export function Swap(props: Props) {
       const lasts = Math.max(connection.session.quoteSeconds - EARLY_S, LEAST_S)
       if (isByPerson || !seen || !isWorse(found, seen)) setSeen(found, question)
       if (isByPerson || (seen && found.loss.bps > seen.loss.bps)) setConsent('')
-      setLive({ quote: found, until: Date.now() + lasts * 1_000 }, question)
+      setLive({ quote: found, until: now() + lasts * 1_000 }, question)
       if (isByPerson) {
         requestAnimationFrame(() => decision.current?.scrollIntoView({ block: 'nearest' }))
       }
@@ -199,6 +199,7 @@ export function Swap(props: Props) {
       if (kind === 'swap') props.began('swap', order)
       say(`The ${kind} is under way.`)
     } catch (error) {
+      if (error instanceof Strayed) setLive(undefined)
       setFault(failureText(error))
     } finally {
       if (kind === 'swap') props.asks(undefined)
@@ -536,20 +537,20 @@ function expected(quote: Quote | Route | undefined, price: Price | undefined, bu
 }
 
 function useCountdown(until: number | undefined, over: () => void): number {
-  const [now, setNow] = useState(Date.now())
+  const [seen, setSeen] = useState(now)
   const end = useRef(over)
   end.current = over
   useEffect(() => {
     if (until === undefined) return
     const timer = setInterval(() => {
-      setNow(Date.now())
-      if (Date.now() >= until) {
+      setSeen(now())
+      if (now() >= until) {
         clearInterval(timer)
         end.current()
       }
     }, 500)
-    setNow(Date.now())
+    setSeen(now())
     return () => clearInterval(timer)
   }, [until])
-  return until === undefined ? 0 : Math.max(0, Math.ceil((until - now) / 1000))
+  return until === undefined ? 0 : Math.max(0, Math.ceil((until - seen) / 1000))
 }

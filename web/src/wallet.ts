@@ -72,14 +72,26 @@ export async function ask<T>(provider: Provider, method: string, params?: unknow
   }
 }
 
+const PATIENCE_MS = 4_000
+
+/** A request that no person answers: one that gets no answer in time has failed. Raises WalletError. */
+export const askSoon = <T>(...asked: Parameters<typeof ask>): Promise<T> =>
+  Promise.race([
+    ask<T>(...asked),
+    new Promise<never>((_, fail) => {
+      setTimeout(() => fail(new WalletError('Your wallet does not answer.', undefined)), PATIENCE_MS)
+    }),
+  ])
+
 /** The first account, in lower case as wallets write it; undefined if none was allowed. */
 export async function account(provider: Provider, mayAsk: boolean): Promise<string | undefined> {
   const method = mayAsk ? 'eth_requestAccounts' : 'eth_accounts'
-  const accounts = await ask<unknown>(provider, method)
+  return firstOf(await (mayAsk ? ask : askSoon)<unknown>(provider, method))
+}
+
+export function firstOf(accounts: unknown): string | undefined {
   const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined
-  return typeof first === 'string' && /^0x[0-9a-fA-F]{40}$/.test(first)
-    ? first.toLowerCase()
-    : undefined
+  return typeof first === 'string' && /^0x[0-9a-fA-F]{40}$/.test(first) ? first.toLowerCase() : undefined
 }
 
 export const hex = (value: string | number | bigint): string => `0x${BigInt(value).toString(16)}`

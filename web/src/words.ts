@@ -9,7 +9,7 @@ import { readable, SENTENCE } from './text'
 export type Status = Schemas['OrderStatusResponse']['status']
 
 /** One sentence about where an order stands. */
-export function standing(order: Schemas['OrderStatusResponse'], finalized: boolean): string {
+export function standing(order: Order, finalized: boolean, orders: readonly Order[] = []): string {
   switch (order.status) {
     case 'pending':
       return 'Stored. It is on its way to the private relay.'
@@ -22,7 +22,7 @@ export function standing(order: Schemas['OrderStatusResponse'], finalized: boole
         ? `Final: block ${order.blockNumber ?? ''} cannot change any more.`
         : `Confirmed in block ${order.blockNumber ?? ''}. It becomes final in about 15 minutes.`
     case 'cancelled':
-      return `Cancelled: ${reason(order)}`
+      return `Cancelled: ${usedBy(order, orders) || reason(order)}`
     default:
       return `Failed: ${reason(order)}`
   }
@@ -79,6 +79,15 @@ export const lossText = ({ causes }: Schemas['LossJudgement']): string =>
   causes
     .map(({ cause, bps }) => (bps === null ? '' : `${percent(bps)} `) + (LOSS_WORDS[cause] ?? readable(cause, SENTENCE)))
     .join(', ')
+
+/** What used the nonce of an order; '' where nothing did, or the reason says it. */
+function usedBy({ nonce, error }: Order, orders: readonly Order[]): string {
+  const hash = /0x[0-9a-f]{64}/i.exec(error?.message ?? '')?.[0].toLowerCase()
+  if (error?.code !== 'REPLACED' && error?.code !== 'NONCE_CONSUMED') return ''
+  const isKnown = orders.some(({ txHash }) => hash !== undefined && txHash?.toLowerCase() === hash)
+  const what = isKnown ? 'another of these orders' : 'a transaction that is not one of these orders'
+  return `nonce ${nonce ?? 'of it'} was used by ${what}${hash && !isKnown ? `: ${hash}` : ''}.`
+}
 
 const reason = ({ error }: Schemas['OrderStatusResponse']): string =>
   error ? readable(error.message, SENTENCE) : 'it was not mined.'
