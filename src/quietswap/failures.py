@@ -1,15 +1,18 @@
-"""The error of a read whose node or database does not answer."""
+"""What every use case refuses alike: no node or database, a fork within minutes, a limit."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 from quietswap import observe
+from quietswap.chain.address import Address
 from quietswap.chain.chain import ChainReader, NodeUnavailable
 from quietswap.chain.fees import FORK_MARGIN_S
+from quietswap.clients.client import ApiKey, day_of
 from quietswap.clock import Clock
 from quietswap.errors.base import ServiceUnavailable
 from quietswap.orders.stores import StoreUnavailable
+from quietswap.storage.client_usage import UsageStore
 
 
 @contextmanager
@@ -31,6 +34,24 @@ async def require_no_fork(chain: ChainReader, clock: Clock) -> None:
         raise ServiceUnavailable(
             text, {"forkAt": fork_s}, "Try again after the fork. Cancels work at any time."
         )
+
+
+async def require_within_limits(
+    usage: UsageStore, clock: Clock, key: ApiKey, wallet: Address, *tokens: Address
+) -> None:
+    """Refuse a quote that the limits of its client do not allow, before any source is asked.
+
+    The store checks the same limits once more when it counts the quote: only there is the count
+    exact.
+    """
+    limits = key.limits
+    if limits is None:
+        return
+    limits.check_trade(wallet, tokens)
+    if limits.quotes_per_day is not None:
+        now = clock.now_ms()
+        used = await usage.day(key.client_id, day_of(now))
+        limits.check_quotes(used.quotes + 1, now)
 
 
 # Run a turn of a background task so that its failure does not end the task.

@@ -43,8 +43,8 @@ async def _wrap(desk: Desk) -> Knock:
 async def _wrap_quote(desk: Desk, operation: WrapOperation = WrapOperation.UNWRAP) -> Knock:
     policy = WrapQuotePolicy(EndpointType.FULLPRIVACY, ShareMode.NONE, 300_000)
     asks = QuoteWrap(
-        chain=desk.chain, quotes=desk.storage.quotes, relays={2: desk.relay},
-        terms=policy, clock=desk.clock, new_suffix=lambda: "1",
+        chain=desk.chain, quotes=desk.storage.quotes, usage=desk.storage.usage,
+        relays={2: desk.relay}, terms=policy, clock=desk.clock, new_suffix=lambda: "1",
     )  # fmt: skip
     return lambda: asks(KEY, WrapQuoteRequest(operation, 10**17, SELF))
 

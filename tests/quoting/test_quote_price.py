@@ -51,6 +51,10 @@ class Scripted:
         return SourcePrice(self.name, self.answer, self.gas, self.impact)
 
 
+class NoPauses:
+    async def refresh(self) -> None: ...
+
+
 @dataclass
 class Chain:
     """A chain with any token, at a base fee of 1 gwei."""
@@ -94,6 +98,7 @@ def desk(
         chain=chain or Chain(),  # type: ignore[arg-type]
         prices=usd or Usd(),
         sources=[Source(one, budget, clock) for one in aggregators],  # type: ignore[arg-type]
+        pauses=NoPauses(),  # type: ignore[arg-type]
         tokens=policy or TokenPolicy(),
         clock=clock,
         soft_s=0.6,

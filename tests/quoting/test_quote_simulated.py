@@ -98,6 +98,8 @@ class Nothing:
 
     async def save(self, quote: object) -> None: ...
 
+    async def refresh(self) -> None: ...
+
     async def own_nonces(self, client_id: str, wallet: Address) -> OwnNonces:
         return OwnNonces((), ())
 
@@ -119,7 +121,8 @@ def quoted(
         collect = CollectRoutes(sources, verify, clock, soft_s=0.6, hard_s=3.0)
         quote = QuoteSwap(
             chain=chain, prices=nothing, collect_routes=collect,
-            quotes=nothing, orders=nothing, relays={FIRST_TIER: ScriptedRelay()},
+            pauses=nothing, usage=nothing, quotes=nothing, orders=nothing,
+            relays={FIRST_TIER: ScriptedRelay()},
             tokens=TokenPolicy(), terms=swap_terms(Settings()), clock=clock, new_id=lambda: "swq_1",
         )  # fmt: skip
         return await quote(KEY, ASK)

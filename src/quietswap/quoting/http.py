@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from quietswap.api.json import (
     ANSWER_EVENT,
@@ -20,11 +20,11 @@ from quietswap.api.parsing import requests
 from quietswap.chain.fees import PRIORITY_FEE
 from quietswap.chain.signed import MAINNET, TYPE_2, UnsignedTransaction
 from quietswap.contract import quotes as contract
-from quietswap.contract.quotes import Scoring, SwapQuoteEnvelope
+from quietswap.contract.quotes import SwapQuoteEnvelope
 from quietswap.contract.requests import SwapQuoteQuery
 from quietswap.contract.transactions import SwapMevProtection, TransactionParams
 from quietswap.quoting.loss import Loss, judge_swap
-from quietswap.quoting.quote import AlternativeRoute, BatchForm, SourceReport, SwapQuote
+from quietswap.quoting.quote import BatchForm, SourceReport, SwapQuote
 from quietswap.quoting.request import SwapQuoteRequest
 from quietswap.quoting.scoring import Candidate, IndicativePrice
 from quietswap.quoting.wallet_effects import QuoteIssues, Shortfall
@@ -67,12 +67,15 @@ def swap_quote_response(quote: SwapQuote) -> contract.SwapQuoteResponse:
             dex=route.dex, target=route.target, path=route.path, data="0x" + route.data.hex()
         ),
         executable_until=iso_second(calldata.deadline(route.target, route.data)),
-        scoring=contract.Scoring(
-            net_value_usd=number(quote.net_value_usd),
-            gas_cost_usd=number(quote.gas_cost_usd),
-            price_available=quote.net_value_usd is not None,
+        scoring=_scoring(quote),
+        alternatives=tuple(
+            contract.AlternativeEntry(
+                source=entry.source,
+                buy_amount=amount(entry.buy_amount),
+                net_value_usd=number(entry.net_value_usd),
+            )
+            for entry in quote.alternatives
         ),
-        alternatives=tuple(map(_alternative, quote.alternatives)),
         mev_analysis=contract.MevAnalysis(
             threat_level=quote.threat_level.value,
             estimated_protection_usd=number(quote.protection_usd),
@@ -86,14 +89,7 @@ def swap_quote_response(quote: SwapQuote) -> contract.SwapQuoteResponse:
         verification=contract.Verification(
             status=quote.verification.value, bound=route.bound, notes=quote.notes
         ),
-        loss=loss_judgement(
-            judge_swap(
-                impact_percent=quote.impact_percent,
-                slippage_bps=quote.slippage_bps,
-                net_value_usd=quote.net_value_usd,
-                gas_cost_usd=quote.gas_cost_usd,
-            )
-        ),
+        loss=_loss(quote, quote.slippage_bps),
         sources=tuple(map(_source, quote.sources)),
         issues=_issues(quote.issues),
         batch=None if quote.batch is None else _batch(quote.batch),
@@ -113,35 +109,36 @@ def _batch(form: BatchForm) -> contract.BatchedSwap:
 
 
 def _issues(issues: QuoteIssues) -> contract.Issues:
+    spend, held, gas = issues.allowance, issues.balance, issues.gas
     return contract.Issues(
-        allowance=_allowance(issues.allowance) if issues.allowance else None,
-        balance=_balance(issues.balance) if issues.balance else None,
-        gas=_gas(issues.gas) if issues.gas else None,
+        allowance=contract.AllowanceIssue(spender=spend.address or "", **_figures(spend))
+        if spend
+        else None,
+        balance=contract.BalanceIssue(token=held.address or "", **_figures(held)) if held else None,
+        gas=contract.GasIssue(**_figures(gas)) if gas else None,
     )
 
 
-def _allowance(found: Shortfall) -> contract.AllowanceIssue:
-    return contract.AllowanceIssue(
-        spender=found.address or "", actual=amount(found.actual), needed=amount(found.needed)
+def _figures(found: Shortfall) -> dict[str, Any]:
+    return {"actual": amount(found.actual), "needed": amount(found.needed)}
+
+
+def _scoring(found: SwapQuote | IndicativePrice) -> contract.Scoring:
+    return contract.Scoring(
+        net_value_usd=number(found.net_value_usd),
+        gas_cost_usd=number(found.gas_cost_usd),
+        price_available=found.net_value_usd is not None,
     )
 
 
-def _balance(found: Shortfall) -> contract.BalanceIssue:
-    return contract.BalanceIssue(
-        token=found.address or "", actual=amount(found.actual), needed=amount(found.needed)
+def _loss(found: SwapQuote | IndicativePrice, slippage_bps: int) -> contract.LossJudgement:
+    judged = judge_swap(
+        impact_percent=found.impact_percent,
+        slippage_bps=slippage_bps,
+        net_value_usd=found.net_value_usd,
+        gas_cost_usd=found.gas_cost_usd,
     )
-
-
-def _gas(found: Shortfall) -> contract.GasIssue:
-    return contract.GasIssue(actual=amount(found.actual), needed=amount(found.needed))
-
-
-def _alternative(entry: AlternativeRoute) -> contract.AlternativeEntry:
-    return contract.AlternativeEntry(
-        source=entry.source,
-        buy_amount=amount(entry.buy_amount),
-        net_value_usd=number(entry.net_value_usd),
-    )
+    return loss_judgement(judged)
 
 
 def _source(report: SourceReport) -> contract.SourceEntry:
@@ -254,20 +251,9 @@ def price_response(price: IndicativePrice) -> contract.PriceResponse:
         estimated_gas=price.best.gas_estimate,
         price_impact=number(price.impact_percent),
         price_impact_available=price.impact_percent is not None,
-        scoring=Scoring(
-            net_value_usd=number(price.net_value_usd),
-            gas_cost_usd=number(price.gas_cost_usd),
-            price_available=price.net_value_usd is not None,
-        ),
+        scoring=_scoring(price),
         sources=tuple(map(_price_source, price.sources)),
-        loss=loss_judgement(
-            judge_swap(
-                impact_percent=price.impact_percent,
-                slippage_bps=0,
-                net_value_usd=price.net_value_usd,
-                gas_cost_usd=price.gas_cost_usd,
-            )
-        ),
+        loss=_loss(price, 0),
     )
 
 

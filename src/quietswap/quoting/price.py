@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
 from cachetools import TTLCache
-from msgspec.structs import replace
 
 from quietswap.chain.address import Address
 from quietswap.chain.chain import ChainReader
@@ -16,7 +15,6 @@ from quietswap.errors.base import RequestError
 from quietswap.errors.requests import InvalidTokenAddress
 from quietswap.failures import service_unavailable
 from quietswap.prices.usd import UsdPrices
-from quietswap.quoting.fan_out import SourceFanOut
 from quietswap.quoting.quote import SourceOutcome, SourceReport
 from quietswap.quoting.request import IndicativePriceRequest
 from quietswap.quoting.routes import no_route_error, tradable_tokens
@@ -34,8 +32,8 @@ from quietswap.quoting.scoring import (
     value_usd,
     with_reference,
 )
-from quietswap.quoting.sources import Source, SourceAnswer
-from quietswap.tokens.token import WETH, Token, TokenPolicy
+from quietswap.quoting.sources import Source, SourceAnswer, SourceFanOut, SourcePauses
+from quietswap.tokens.token import WETH, TokenPolicy
 from quietswap.vendors.adapter import VendorAdapter
 
 ANSWER_TTL_S = 2.0
@@ -66,6 +64,7 @@ class QuotePrice:
     chain: ChainReader
     prices: UsdPrices
     sources: Sequence[Source]
+    pauses: SourcePauses
     tokens: TokenPolicy
     clock: Clock
     soft_s: float
@@ -82,6 +81,7 @@ class QuotePrice:
 
         Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
         """
+        await self.pauses.refresh()
         swap = ask.sell_token, ask.buy_token, ask.sell_amount
         known = self._answers.get(swap)
         if known is not None:
@@ -108,12 +108,12 @@ class QuotePrice:
             )
         asked_at_ms = self.clock.now_ms()
         request = SourcePriceRequest(sell, buy, ask.sell_amount, max(head.next_base_fee, 1))
-        rates, by_pools, answers = await asyncio.gather(
-            self._rates(sell, buy),
+        usd, by_pools, answers = await asyncio.gather(
+            self.prices.usd(WETH, sell.address, buy.address),
             self.prices.by_pools(sell.address, buy.address),
             self._collect(client_id, request),
         )
-        market = PricingContext(sell, ask.sell_amount, buy, rates, head.next_base_fee)
+        market = PricingContext(sell, ask.sell_amount, buy, UsdRates(*usd), head.next_base_fee)
         reference = reference_amount(sell, ask.sell_amount, buy, by_pools)
         is_partial = any(
             answer.skipped and source.may_be_asked
@@ -127,9 +127,6 @@ class QuotePrice:
             self._answers[swap] = price
         return _Outcome(client_id, is_partial, price)
 
-    async def _rates(self, sell: Token, buy: Token) -> UsdRates:
-        return UsdRates(*await self.prices.usd(WETH, sell.address, buy.address))
-
     async def _collect(
         self, client_id: str, request: SourcePriceRequest
     ) -> list[SourceAnswer[SourcePrice]]:
@@ -138,7 +135,7 @@ class QuotePrice:
 
         with SourceFanOut(self.sources, client_id, ask, self.clock, hard_s=self.hard_s) as asked:
             await asked.wait(self.soft_s)
-            while not asked.fresh() and asked.is_open:
+            while not asked.has_found and asked.is_open:
                 await asked.wait(self.hard_s, first=True)
             return asked.answers()
 
@@ -174,10 +171,7 @@ class QuotePrice:
 
 
 def _report(answer: SourceAnswer[SourcePrice], winner: str = "") -> SourceReport:
-    report = SourceReport(answer.source, SourceOutcome.ANSWERED, answer.latency_ms)
-    if answer.miss is not None:
-        outcome = SourceOutcome.SKIPPED if answer.skipped else SourceOutcome(answer.miss.miss)
-        return replace(report, outcome=outcome, reason=answer.miss.reason)
+    if answer.found is None:
+        return answer.missed()
     outcome = SourceOutcome.WON if answer.source == winner else SourceOutcome.ANSWERED
-    promised = answer.found.buy_amount if answer.found else None
-    return replace(report, outcome=outcome, promised=promised)
+    return SourceReport(answer.source, outcome, answer.latency_ms, answer.found.buy_amount)

@@ -11,16 +11,10 @@ from quietswap.clock import Clock
 from quietswap.concurrency import SingleFlight
 from quietswap.errors.base import InsufficientLiquidity, ServiceUnavailable
 from quietswap.errors.requests import TokenNotSupported
-from quietswap.quoting.fan_out import TOO_LATE, SourceFanOut
 from quietswap.quoting.mev import MAJORS
-from quietswap.quoting.quote import (
-    Route,
-    RouteRequest,
-    SourceOutcome,
-    SourceReport,
-)
+from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, SourceReport
 from quietswap.quoting.scoring import Candidate
-from quietswap.quoting.sources import Source, SourceAnswer
+from quietswap.quoting.sources import Source, SourceAnswer, SourceFanOut
 from quietswap.quoting.verify import ArrivingRoutes, VerificationResult, VerifyRoutes
 from quietswap.tokens.token import Token, TokenPolicy
 from quietswap.vendors.adapter import VendorAdapter
@@ -111,7 +105,11 @@ class CollectRoutes:
             preparing.cancel()
         by_source = {verdict.route.source: verdict for verdict in verdicts}
         return CollectedRoutes(
-            tuple(v.candidate for v in _in_order(answers, by_source) if v.candidate),
+            tuple(
+                verdict.candidate
+                for answer in answers
+                if (verdict := by_source.get(answer.source)) and verdict.candidate
+            ),
             tuple(_report(answer, by_source.get(answer.source)) for answer in answers),
             prepared,
         )
@@ -156,20 +154,9 @@ class CollectRoutes:
             await routes.settled()
 
 
-def _in_order(
-    answers: Sequence[SourceAnswer[Route]], verdicts: dict[str, VerificationResult]
-) -> list[VerificationResult]:
-    return [verdicts[answer.source] for answer in answers if answer.source in verdicts]
-
-
 def _report(answer: SourceAnswer[Route], verdict: VerificationResult | None) -> SourceReport:
-    if answer.miss is not None:
-        outcome = SourceOutcome.SKIPPED if answer.skipped else SourceOutcome(answer.miss.miss)
-        return SourceReport(answer.source, outcome, answer.latency_ms, reason=answer.miss.reason)
-    if verdict is None:
-        return SourceReport(
-            answer.source, SourceOutcome.TIMED_OUT, answer.latency_ms, reason=TOO_LATE
-        )
+    if answer.miss is not None or verdict is None:
+        return answer.missed()
     return SourceReport(
         answer.source,
         verdict.outcome,
@@ -211,14 +198,7 @@ def _known(token: Token | None, address: Address, field: str) -> Token:
 
 _FOUND_NOTHING = frozenset({SourceOutcome.NO_ROUTE, SourceOutcome.UNSAFE})
 """The source answered, but gave no usable route. It does not answer for one that is away."""
-_AWAY = frozenset(
-    {
-        SourceOutcome.UNAVAILABLE,
-        SourceOutcome.TIMED_OUT,
-        SourceOutcome.RATE_LIMITED,
-        SourceOutcome.SKIPPED,
-    }
-)
+_AWAY = frozenset(map(SourceOutcome, ("unavailable", "timed_out", "rate_limited", "skipped")))
 _SIMULATED = frozenset({SourceOutcome.REVERTED, SourceOutcome.SHORT_DELIVERY})
 _UNVERIFIED = (
     "Try again in a few seconds. If it stays so, the reason says what is missing: the wallet's "

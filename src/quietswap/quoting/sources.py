@@ -1,18 +1,18 @@
-"""One source with its circuit breaker and request budget, and its answer to one request."""
+"""One source with its circuit breaker and request budget, and a request to all of them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
 from quietswap import observe
-from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
 from quietswap.concurrency import SingleFlight
 from quietswap.operator.operators import PausedSource
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.quoting.quote import NoRoute, NoRouteReason
+from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, SourceOutcome, SourceReport
+from quietswap.quoting.scoring import SourcePrice
 from quietswap.quoting.source_limits import FairBudget, SourceCircuit
 from quietswap.storage.quotes import PausedSourceStore
 from quietswap.vendors.adapter import VendorAdapter
@@ -27,15 +27,7 @@ _MOST_LATE = 16
 """Late requests per source that may continue after the quote was answered."""
 
 
-class FromSource(Protocol):
-    """A route or a price, with the name of its source."""
-
-    @property
-    def source(self) -> str:
-        """Return the name of the source."""
-
-
-F = TypeVar("F", bound=FromSource)
+F = TypeVar("F", bound=Route | SourcePrice)
 
 
 class SourceAnswer(msgspec.Struct, Generic[F], frozen=True):
@@ -46,6 +38,12 @@ class SourceAnswer(msgspec.Struct, Generic[F], frozen=True):
     found: F | None = None
     miss: NoRoute | None = None
     skipped: bool = False
+
+    def missed(self) -> SourceReport:
+        """Return the report of a source without a result in time."""
+        miss = self.miss or NoRoute(NoRouteReason.TIMED_OUT, TOO_LATE)
+        outcome = SourceOutcome.SKIPPED if self.skipped else SourceOutcome(miss.miss)
+        return SourceReport(self.source, outcome, self.latency_ms, reason=miss.reason)
 
 
 class Source:
@@ -123,9 +121,7 @@ class Source:
             if paused is not None:
                 observe.source_paused(self.name, paused)
 
-    def let_finish(
-        self, task: "asyncio.Task[SourceAnswer[F]]", client_id: str, left_s: float
-    ) -> None:
+    def let_finish(self, task: "asyncio.Task[None]", client_id: str, left_s: float) -> None:
         """Let a late request continue for `left_s`, to learn whether the source answers at all.
 
         A source that is slower than the others is no failure; one that never answers is.
@@ -137,19 +133,115 @@ class Source:
         self._late.add(late)
         late.add_done_callback(self._late.discard)
 
-    async def _await_late(
-        self, task: "asyncio.Task[SourceAnswer[F]]", client_id: str, left_s: float
-    ) -> None:
+    async def _await_late(self, task: "asyncio.Task[None]", client_id: str, left_s: float) -> None:
         try:
             if left_s > 0:
                 await asyncio.wait({task}, timeout=left_s)
             if not task.done():
-                self.note(
-                    client_id,
-                    NoRoute(NoRouteReason.TIMED_OUT, "no answer before the hard deadline"),
-                )
+                late = NoRoute(NoRouteReason.TIMED_OUT, "no answer before the hard deadline")
+                self.note(client_id, late)
         finally:
             task.cancel()
+
+
+TOO_LATE = "no answer before the quote's deadline"
+
+
+class SourceFanOut(Generic[F]):
+    """One request of a client to all sources at the same time; `ask` sends it to one.
+
+    Use as a context manager. Sources with an open circuit or without request budget are skipped.
+    `found` is called with each result when it arrives, also after the exit. `unfit` returns why an
+    adapter cannot be asked for this request, or None.
+
+    After the exit late requests may continue; those without an answer within `hard_s` of the start
+    are cancelled and count as failures.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        client_id: str,
+        ask: Callable[[VendorAdapter], Awaitable[F]],
+        clock: Clock,
+        *,
+        hard_s: float,
+        found: Callable[[F], None] = lambda _: None,
+        unfit: Callable[[VendorAdapter], str | None] = lambda _: None,
+    ) -> None:
+        self._clock = clock
+        self._found = found
+        self._unfit = unfit
+        self._client_id = client_id
+        self._request = ask
+        self._hard_s = hard_s
+        self._started = clock.monotonic()
+        self._answers: dict[str, SourceAnswer[F]] = {}
+        self._tasks = {asyncio.create_task(self._ask(source)): source for source in sources}
+
+    def __enter__(self) -> "SourceFanOut[F]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        left_s = self._hard_s - self.elapsed_s
+        for task, source in self._tasks.items():
+            if not task.done():
+                source.let_finish(task, self._client_id, left_s)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Return the seconds since the requests were sent."""
+        return self._clock.monotonic() - self._started
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether a source has not answered yet and may still do so before `hard_s`."""
+        return self.elapsed_s < self._hard_s and not all(task.done() for task in self._tasks)
+
+    @property
+    def has_found(self) -> bool:
+        """Return whether any source has given a result."""
+        return any(answer.found for answer in self._answers.values())
+
+    async def wait(self, until_s: float, *, first: bool = False) -> None:
+        """Wait for all sources (or with `first` for one more) until `until_s` after the start."""
+        waiting = [task for task in self._tasks if not task.done()]
+        left = until_s - self.elapsed_s
+        if waiting and left > 0:
+            when = asyncio.FIRST_COMPLETED if first else asyncio.ALL_COMPLETED
+            await asyncio.wait(waiting, timeout=left, return_when=when)
+        for task in self._tasks:
+            if task.done() and not task.cancelled():
+                task.result()
+
+    def answers(self) -> list[SourceAnswer[F]]:
+        """Return one answer per source, in their order; a missing one counts as timed out."""
+        return [self._answers.get(one.name) or self._late(one.name) for one in self._tasks.values()]
+
+    def _late(self, name: str) -> SourceAnswer[F]:
+        miss = NoRoute(NoRouteReason.TIMED_OUT, TOO_LATE)
+        return SourceAnswer(name, round(self.elapsed_s * 1000), miss=miss)
+
+    async def _ask(self, source: Source) -> None:
+        name, found, miss = source.name, None, None
+        # here: no source waits for another's budget
+        refusal = self._unfit(source.adapter) or await source.refusal(self._client_id)
+        if refusal is not None:
+            miss = NoRoute(NoRouteReason.RATE_LIMITED, refusal)
+            self._answers[name] = SourceAnswer(name, 0, miss=miss, skipped=True)
+            return
+        try:
+            found = await observe.in_span("source", self._request(source.adapter), source=name)
+        except NoRoute as error:
+            miss = error
+        source.note(self._client_id, miss)
+        answer = SourceAnswer(name, round(self.elapsed_s * 1000), found=found, miss=miss)
+        if miss:
+            observe.source_missed(name, miss.miss, miss.reason)
+        observe.source_answered(name, miss.miss if miss else "answered", answer.latency_ms / 1000)
+        self._answers[name] = answer
+        if found:
+            self._found(found)
 
 
 # Pauses of sources by an operator, read from the database by each process that quotes.
@@ -158,8 +250,6 @@ class Source:
 # circuit of the source stays as it was, and requests that are in flight end as usual.
 
 
-Request = TypeVar("Request")
-Result = TypeVar("Result")
 LASTS_S = 1.0
 """How long a read counts."""
 
@@ -173,17 +263,6 @@ class SourcePauses:
         self._clock = clock
         self._read_at: float | None = None
         self._in_flight: SingleFlight[None, None] = SingleFlight()
-
-    def read_first(
-        self, quote: Callable[[ApiKey, Request], Awaitable[Result]]
-    ) -> Callable[[ApiKey, Request], Awaitable[Result]]:
-        """Return the use case `quote`, preceded by `refresh`."""
-
-        async def quote_with_pauses(key: ApiKey, request: Request) -> Result:
-            await self.refresh()
-            return await quote(key, request)
-
-        return quote_with_pauses
 
     async def refresh(self) -> None:
         """Read the pauses if the last read is a second old.

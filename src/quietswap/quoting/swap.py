@@ -15,7 +15,7 @@ from quietswap.chain.signed import UnsignedTransaction
 from quietswap.clients.client import ApiKey, to_cents
 from quietswap.clock import Clock
 from quietswap.errors.requests import InvalidTokenAddress, TokenNotSupported
-from quietswap.failures import require_no_fork, service_unavailable
+from quietswap.failures import require_no_fork, require_within_limits, service_unavailable
 from quietswap.orders.checks import CONTRACT_NOTE, is_contract
 from quietswap.orders.nonces import OwnNonces, next_nonce
 from quietswap.prices.usd import UsdPrices
@@ -36,7 +36,6 @@ from quietswap.quoting.routes import CollectedRoutes, CollectRoutes, no_route_er
 from quietswap.quoting.scoring import (
     Candidate,
     PricingContext,
-    Score,
     UsdRates,
     believed,
     first_approval_gas,
@@ -48,11 +47,13 @@ from quietswap.quoting.scoring import (
     value_usd,
     with_reference,
 )
+from quietswap.quoting.sources import SourcePauses
 from quietswap.quoting.wallet_effects import QuoteIssues, find_issues
 from quietswap.relays.choice import protect
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.routers import batch
+from quietswap.storage.client_usage import UsageStore
 from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import QuoteStore
 from quietswap.tokens.token import WETH, Token, TokenPolicy
@@ -115,8 +116,10 @@ class QuoteSwap:
 
     chain: ChainReader
     prices: UsdPrices
+    pauses: SourcePauses
     collect_routes: CollectRoutes
     quotes: QuoteStore
+    usage: UsageStore
     orders: OrderStore
     relays: Mapping[int, Relay]
     tokens: TokenPolicy
@@ -129,6 +132,9 @@ class QuoteSwap:
 
         Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
         """
+        await self.pauses.refresh()
+        pair = ask.sell_token, ask.buy_token
+        await require_within_limits(self.usage, self.clock, key, ask.wallet, *pair)
         started = self.clock.monotonic()
         with service_unavailable():
             try:
@@ -202,15 +208,19 @@ class QuoteSwap:
             first_approval_gas(is_amsterdam=head.is_amsterdam),
         )
         market = believed(read, collected.candidates)
-        approved, reference = _approved(request, collected.sender), setting.reference
-        best, *others = rank(collected.candidates, read, approved, reference)
+        sender, reference = collected.sender, setting.reference
+        best, *others = rank(collected.candidates, read, _approved(request, sender), reference)
         reports = with_reference(_named(collected.reports, best.route.source), reference)
         _observe([best, *others], reports)
         weighed = gas_price_in_buy_token(collected.candidates, read) is not None
         scored = score(best, market)
-        impact = _impact(best, market)
-        threat, rebate = self._threat(best, market, impact)
-        params = _params(best, collected, setting.nonces)
+        sold = value_usd(market.sell_amount, market.sell, market.rates.sell)
+        bought = value_usd(best.worth, market.buy, market.rates.buy)
+        impact = impact_percent(best.route.impact_percent, sold, bought)
+        threat, rebate = self._threat(best, market, impact, sold if bought is None else bought)
+        limit = best.gas_limit or fees.gas_limit_for(best.gas) + fees.NEW_SLOT_GAS
+        nonce = next_nonce(sender.nonce, sender.pending_nonce, setting.nonces)
+        params = _params(collected, best.route.target, best.route.data, limit, nonce)
         return SwapQuote(
             sell_token=request.sell.address,
             buy_token=request.buy.address,
@@ -233,23 +243,24 @@ class QuoteSwap:
             params=params,
             verification=best.verification,
             issued_at_ms=self.clock.now_ms(),
-            alternatives=tuple(_alternative(c, score(c, market)) for c in others),
+            alternatives=tuple(
+                AlternativeRoute(c.route.source, c.worth, score(c, market).net_value_usd)
+                for c in others
+            ),
             sources=reports,
             notes=(
-                *((CONTRACT_NOTE,) if is_contract(collected.sender.code) else ()),
+                *((CONTRACT_NOTE,) if is_contract(sender.code) else ()),
                 *notes(best, market.rates, setting.rates, weighed=weighed),
             ),
-            issues=_issues(request, params, collected.sender),
-            usd_cents=_usd_cents(best, market),
+            issues=_issues(request, params, sender),
+            usd_cents=_usd_cents(sold, bought),
         )
 
+    @staticmethod
     def _threat(
-        self, best: Candidate, market: PricingContext, impact: Decimal | None
+        best: Candidate, market: PricingContext, impact: Decimal | None, value: Decimal | None
     ) -> tuple[mev.SandwichRisk, Decimal]:
         sell, buy = market.sell.address, market.buy.address
-        value = value_usd(best.worth, market.buy, market.rates.buy)
-        if value is None:
-            value = value_usd(market.sell_amount, market.sell, market.rates.sell)
         fee = mev.pool_fee(sell, buy)
         share = (impact or Decimal(0)) / 100
         gas_wei = Decimal(mev.ATTACK_GAS * market.base_fee)
@@ -269,40 +280,22 @@ class QuoteSwap:
         return threat, rebate
 
 
-def _usd_cents(best: Candidate, market: PricingContext) -> int | None:
+def _usd_cents(*values: Decimal | None) -> int | None:
     """Return the greater value of the two sides: a price that is too low must not hide a swap."""
-    values = (
-        value_usd(market.sell_amount, market.sell, market.rates.sell),
-        value_usd(best.worth, market.buy, market.rates.buy),
-    )
     known = [value for value in values if value is not None]
     return to_cents(max(known)) if known else None
 
 
-def _impact(best: Candidate, market: PricingContext) -> Decimal | None:
-    return impact_percent(
-        best.route.impact_percent,
-        value_usd(market.sell_amount, market.sell, market.rates.sell),
-        value_usd(best.worth, market.buy, market.rates.buy),
+def _params(
+    collected: CollectedRoutes, to: Address, data: bytes, gas_limit: int, nonce: int | None
+) -> UnsignedTransaction:
+    cap = fees.max_fee_per_gas(
+        collected.next_base_fee,
+        fees.SWAP_FEE_MULTIPLE,
+        gas_limit=gas_limit,
+        balance=collected.sender.eth_balance,
     )
-
-
-def _params(best: Candidate, collected: CollectedRoutes, nonces: OwnNonces) -> UnsignedTransaction:
-    sender = collected.sender
-    limit = best.gas_limit or fees.gas_limit_for(best.gas) + fees.NEW_SLOT_GAS
-    return UnsignedTransaction(
-        to=best.route.target,
-        data=best.route.data,
-        value=0,
-        gas_limit=limit,
-        max_fee_per_gas=fees.max_fee_per_gas(
-            collected.next_base_fee,
-            fees.SWAP_FEE_MULTIPLE,
-            gas_limit=limit,
-            balance=sender.eth_balance,
-        ),
-        nonce=next_nonce(sender.nonce, sender.pending_nonce, nonces),
-    )
+    return UnsignedTransaction(to, data, 0, gas_limit, cap, nonce)
 
 
 def _approved(request: RouteRequest, sender: AccountState) -> set[Address]:
@@ -322,10 +315,6 @@ def _issues(
         allowance=sender.allowances.get(params.to, 0),
         eth_balance=sender.eth_balance,
     )
-
-
-def _alternative(candidate: Candidate, scored: Score) -> AlternativeRoute:
-    return AlternativeRoute(candidate.route.source, candidate.worth, scored.net_value_usd)
 
 
 def _observe(ranked: Sequence[Candidate], reports: Sequence[SourceReport]) -> None:
@@ -362,19 +351,8 @@ async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchFor
     if reason is not None or run.gas_limit is None:
         return BatchForm(delegate, reason=reason)
     calls = batch.SwapBatch(quote.sell_token, route.target, quote.sell_amount, route.data)
-    params = UnsignedTransaction(
-        to=quote.wallet,
-        data=calls.calldata(),
-        value=0,
-        gas_limit=run.gas_limit,
-        max_fee_per_gas=fees.max_fee_per_gas(
-            collected.next_base_fee,
-            fees.SWAP_FEE_MULTIPLE,
-            gas_limit=run.gas_limit,
-            balance=sender.eth_balance,
-        ),
-        nonce=quote.params.nonce,
-    )
+    nonce = quote.params.nonce
+    params = _params(collected, quote.wallet, calls.calldata(), run.gas_limit, nonce)
     return BatchForm(delegate, params, run.gas)
 
 

@@ -10,13 +10,14 @@ from quietswap.chain.erc20 import TYPICAL_GAS, calldata, value_of
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.clients.client import ApiKey
 from quietswap.clock import Clock
-from quietswap.failures import require_no_fork, service_unavailable
+from quietswap.failures import require_no_fork, require_within_limits, service_unavailable
 from quietswap.orders.checks import CONTRACT_NOTE, WRAP_QUOTE, is_contract, would_revert
 from quietswap.quoting.quote import WrapOperation, WrapQuote, issued_wrap
 from quietswap.quoting.request import WrapBalances, WrapQuoteRequest
 from quietswap.relays.choice import protect
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.storage.client_usage import UsageStore
 from quietswap.storage.quotes import QuoteStore
 from quietswap.tokens.token import WETH
 
@@ -36,6 +37,7 @@ class QuoteWrap:
 
     chain: ChainReader
     quotes: QuoteStore
+    usage: UsageStore
     relays: Mapping[int, Relay]
     terms: WrapQuotePolicy
     clock: Clock
@@ -43,6 +45,7 @@ class QuoteWrap:
 
     async def __call__(self, key: ApiKey, ask: WrapQuoteRequest) -> WrapQuote:
         """Return an issued, stored quote. Raises ValidationError and ServiceUnavailable."""
+        await require_within_limits(self.usage, self.clock, key, ask.wallet, WETH)
         with service_unavailable():
             await require_no_fork(self.chain, self.clock)
             quote = await self._quote(ask)

@@ -25,7 +25,6 @@ from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
 from quietswap.orders.tracking.single_process import GuardedRateStore, SingleProcessGuard
 from quietswap.prices.sources import Chainlink, CoinGecko, DefiLlama
 from quietswap.prices.usd import UsdPrices
-from quietswap.quoting.fan_out import AdmitQuotes
 from quietswap.quoting.routes import CollectRoutes
 from quietswap.quoting.sources import Source, SourcePauses
 from quietswap.quoting.swap import QuoteSwap
@@ -204,12 +203,8 @@ def _use_cases(
     core = _submit_order(settings, outside, storage, delivery, clock)
     reader = token_factories.token_reader(outside.wallet_node, clock)
     pauses = SourcePauses(storage.paused_sources, outside.sources, clock)
-    price = token_factories.quote_price(
-        settings, outside.chain, outside.prices, outside.sources, clock
-    )
-    admit = AdmitQuotes(storage.usage, clock)
     return UseCases(
-        quote_swap=pauses.read_first(admit.swaps(_quote_swap(settings, outside, storage, clock))),
+        quote_swap=_quote_swap(settings, outside, storage, clock, pauses),
         submit_swap=SubmitSwap(core),
         order_status=GetOrderStatus(storage.orders),
         order_history=GetOrderHistory(storage.orders, clock),
@@ -219,15 +214,14 @@ def _use_cases(
         export_orders=ExportOrders(OrderExportStore(storage.database, PREFIXES), outside.chain),
         now_ms=clock.now_ms,
         wrap_info=GetWrapInfo(outside.chain),
-        quote_wrap=admit.wraps(
-            QuoteWrap(
-                chain=outside.chain,
-                quotes=storage.quotes,
-                relays=outside.relays,
-                terms=factories.wrap_terms(settings),
-                clock=clock,
-                new_suffix=lambda: secrets.token_hex(4),
-            )
+        quote_wrap=QuoteWrap(
+            chain=outside.chain,
+            quotes=storage.quotes,
+            usage=storage.usage,
+            relays=outside.relays,
+            terms=factories.wrap_terms(settings),
+            clock=clock,
+            new_suffix=lambda: secrets.token_hex(4),
         ),
         submit_wrap=SubmitWrap(core, explorer_url=settings.tracking.explorer_url),
         cancel=CancelOrder(core, new_quote_id=lambda: f"cnq_{secrets.token_hex(12)}"),
@@ -239,7 +233,9 @@ def _use_cases(
         events=feed,
         list_tokens=token_factories.list_tokens(settings, reader),
         balances=token_factories.balances(settings, reader),
-        price=pauses.read_first(price),
+        price=token_factories.quote_price(
+            settings, outside.chain, outside.prices, outside.sources, pauses, clock=clock
+        ),
         usage=GetUsage(storage.usage, clock),
         authenticate=Authenticate(storage.keys, clock),
         rate=storage.rates,
@@ -271,7 +267,11 @@ def _submit_order(
 
 
 def _quote_swap(
-    settings: Settings, outside: ExternalServices, storage: Storage, clock: Clock
+    settings: Settings,
+    outside: ExternalServices,
+    storage: Storage,
+    clock: Clock,
+    pauses: SourcePauses,
 ) -> QuoteSwap:
     pinned = {source.name: factories.routers(settings, source.name) for source in outside.sources}
     quotes = settings.quotes
@@ -291,8 +291,10 @@ def _quote_swap(
     return QuoteSwap(
         chain=outside.chain,
         prices=outside.prices,
+        pauses=pauses,
         collect_routes=collect_routes,
         quotes=storage.quotes,
+        usage=storage.usage,
         orders=storage.orders,
         relays=outside.relays,
         tokens=factories.token_policy(settings),

@@ -22,7 +22,7 @@ from quietswap.observe.logs import LogOptions
 from quietswap.orders.comparison import GRACE_MS
 from quietswap.prices.usd import UsdPrices
 from quietswap.quoting.price import QuotePrice
-from quietswap.quoting.sources import Source
+from quietswap.quoting.sources import Source, SourcePauses
 from quietswap.quoting.swap import SwapQuotePolicy
 from quietswap.quoting.wrap import WrapQuotePolicy
 from quietswap.relays.mev_blocker import MevBlocker
@@ -423,6 +423,8 @@ def quote_price(
     chain: NodeChain,
     prices: UsdPrices,
     sources: tuple[Source, ...],
+    pauses: SourcePauses,
+    *,
     clock: Clock,
 ) -> QuotePrice:
     """Return the use case of GET /api/v1/price; it shares the sources' budgets with quotes."""
@@ -430,6 +432,7 @@ def quote_price(
         chain=chain,
         prices=prices,
         sources=sources,
+        pauses=pauses,
         tokens=token_policy(settings),
         clock=clock,
         soft_s=settings.quotes.soft_deadline_s,
