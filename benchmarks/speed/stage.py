@@ -27,7 +27,7 @@ from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import set_storage
 from quietswap.sandbox.contracts.pools import TOKENS, SandboxToken
 from quietswap.sandbox.faults import PRICES, RELAYS
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.stack import QUIETSWAP, ServiceProcess, StoreUrls, settings_text
 from quietswap.server.factories import make_adapter
@@ -189,7 +189,7 @@ async def running_stage() -> AsyncIterator[Stage]:
     """Run chain and upstreams for the length of a `with` block, and every service started in it."""
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="quietswap-bench-")))
-        sandbox = await stack.enter_async_context(running_network(NetworkOptions(block_time=12)))
+        sandbox = await stack.enter_async_context(running_network(block_time=12))
         await ready_to_swap(sandbox, [wallet(number) for number in range(WALLETS)])
         rows = await _record(sandbox.venues)
         write(folder / "recording.json", rows)

@@ -17,7 +17,7 @@ from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import Wallet
 from quietswap.sandbox.contracts.addresses import ROUTERS
 from quietswap.sandbox.faults import NODE, RELAYS
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.stack import ServiceProcess, settings_text
 from tests.forked import without_settings
@@ -115,8 +115,7 @@ class CampaignEnvironment:
 async def running_environment(folder: Path, seed: int) -> AsyncIterator[CampaignEnvironment]:
     """Run the sandbox and the service, every wallet's approvals given, for a `with` block."""
     async with contextlib.AsyncExitStack() as stack:
-        options = NetworkOptions(block_time=BLOCK_S)
-        sandbox = await stack.enter_async_context(running_network(options))
+        sandbox = await stack.enter_async_context(running_network(BLOCK_S))
         await _approve(sandbox)
         proxies = {
             part: await stack.enter_async_context(proxy(sandbox.urls[part], seed=f"{seed} {part}"))

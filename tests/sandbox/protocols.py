@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.pools import USDC, WETH
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork, running_network
 from tests import loopback
 from tests.vendors.case import WALLET, cases
 from tests.waiting import WITHIN_S
@@ -55,7 +55,7 @@ SUSHI, OPENOCEAN = protocol("sushi"), protocol("openocean")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(NetworkOptions(paused=True)) as running:
+    async with running_network(paused=True) as running:
         yield running
 
 

@@ -8,18 +8,16 @@ import httpx
 import pytest
 
 from quietswap.sandbox.faults import UnknownFault, parse_option
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork, running_network
 from quietswap.vendors import OVER_HTTP
 from tests import loopback
 from tests.sandbox.network_client import Control, payment, rpc, send
 from tests.waiting import WITHIN_S
 
-PAUSED = NetworkOptions(paused=True)
-
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(PAUSED) as running:
+    async with running_network(paused=True) as running:
         yield running
 
 
@@ -63,7 +61,7 @@ async def test_down_has_taken_effect_when_the_control_answers(
 
 async def test_faults_from_the_start() -> None:
     faults = [parse_option("velora=500"), parse_option("prices=absent")]
-    async with running_network(NetworkOptions(faults=faults, paused=True)) as sandbox:
+    async with running_network(faults=faults, paused=True) as sandbox:
         assert sandbox.active_faults.active() == {
             "coingecko": "absent", "defillama": "absent", "velora": "500",
         }  # fmt: skip
@@ -91,7 +89,7 @@ async def test_blocks_on_demand_and_reorgs(
 
 async def test_mining_is_paused_and_resumed() -> None:
     async with (
-        running_network(NetworkOptions(block_time=0.02)) as sandbox,
+        running_network(block_time=0.02) as sandbox,
         loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as http,
     ):
         control = Control(http, sandbox)
@@ -182,7 +180,7 @@ async def test_a_wanted_port_that_is_taken_leaves_nothing_running(sandbox: Sandb
     taken = int(sandbox.control_url.rsplit(":")[-1])
     before = asyncio.all_tasks()
     with pytest.raises(OSError, match="address already in use"):
-        await running_network(NetworkOptions(ports={"control": taken})).__aenter__()
+        await running_network(ports={"control": taken}).__aenter__()
     await asyncio.sleep(0)
     assert asyncio.all_tasks() <= before
 

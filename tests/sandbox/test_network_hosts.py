@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from quietswap.sandbox.http_server import is_loopback
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork, running_network
 from tests import loopback
 from tests.sandbox.network_client import payment, rpc
 
@@ -16,7 +16,7 @@ FOREIGN = {"Host": "evil.example"}
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(NetworkOptions(paused=True)) as running:
+    async with running_network(paused=True) as running:
         yield running
 
 

@@ -8,17 +8,15 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork, running_network
 from tests import loopback
 from tests.sandbox.network_client import Control, payment, rpc, send
 from tests.waiting import WITHIN_S
 
-PAUSED = NetworkOptions(paused=True)
-
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(PAUSED) as running:
+    async with running_network(paused=True) as running:
         yield running
 
 

@@ -10,14 +10,14 @@ import pytest
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, FEE, POOLS, USDC, WBTC, WETH
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork, running_network
 from tests import loopback
 from tests.sandbox.accounts import give, send
 
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(NetworkOptions(paused=True)) as running:
+    async with running_network(paused=True) as running:
         yield running
 
 

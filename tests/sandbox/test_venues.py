@@ -11,7 +11,7 @@ from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.addresses import ROUTERS
 from quietswap.sandbox.contracts.pools import ODD_TOKENS, TOKENS
 from quietswap.sandbox.faults import VENUES
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork, running_network
 from quietswap.sandbox.vendors.stand_in import STRANGER
 from quietswap.vendors import VENDORS
 from tests import loopback
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(NetworkOptions(paused=True)) as running:
+    async with running_network(paused=True) as running:
         yield running
 
 

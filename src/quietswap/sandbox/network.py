@@ -4,9 +4,9 @@ Everything runs in the caller's event loop except anvil, which is a process and 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from quietswap.chain.address import Address
 from quietswap.sandbox.block_builder import BlockBuilder
@@ -25,22 +25,6 @@ from quietswap.sandbox.vendors.market import CoinGeckoStub, DefiLlamaStub, FeedU
 from quietswap.sandbox.vendors.stand_in import stand_ins
 
 CONTROL = "control"
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkOptions:
-    """How a sandbox starts.
-
-    `block_time` in seconds; `faults` as returned by `faults.parse_option`; `ports` by part name or
-    `control`. A part without a port takes a free one; with `yields` so does a part whose port is in
-    use. With `paused`, blocks are built on request only.
-    """
-
-    block_time: float = 2.0
-    faults: Sequence[tuple[str, Fault]] = ()
-    ports: Mapping[str, int] = field(default_factory=dict)
-    yields: bool = False
-    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +68,30 @@ class SandboxNetwork:
 
 
 @asynccontextmanager
-async def running_network(options: NetworkOptions | None = None) -> AsyncIterator[SandboxNetwork]:
+async def running_network(
+    block_time: float = 2.0,
+    faults: Iterable[tuple[str, Fault]] = (),
+    ports: Mapping[str, int] | None = None,
+    *,
+    yields: bool = False,
+    paused: bool = False,
+) -> AsyncIterator[SandboxNetwork]:
     """Start everything, and give it when it answers; end it after the `with` block.
+
+    `block_time` in seconds; `faults` as returned by `faults.parse_option`; `ports` by part name or
+    `control`. A part without a port takes a free one; with `yields` so does a part whose port is in
+    use. With `paused`, blocks are built on request only.
 
     Raises MissingPackage (the message says what to install), AnvilFailed, GenesisFailed, and
     OSError when a port is in use. After an error or a cancellation nothing is left running.
     """
-    options = options or NetworkOptions()
+    ports = ports or {}
     async with AsyncExitStack() as stack:
         chain = await stack.enter_async_context(running_chain(order="fifo"))
-        faults = ActiveFaults(options.faults)
+        active_faults = ActiveFaults(faults)
         public: set[str] = set()
         chain_lock = ReadWriteLock()
-        relays = {name: SandboxRelay(name, chain.rpc, faults) for name in RELAYS}
+        relays = {name: SandboxRelay(name, chain.rpc, active_faults) for name in RELAYS}
         searcher, feeds = Searcher(chain), FeedUpdater(chain)
         await searcher.start()
         builder = BlockBuilder(
@@ -105,23 +100,22 @@ async def running_network(options: NetworkOptions | None = None) -> AsyncIterato
             relays=list(relays.values()),
             searcher=searcher,
             public=public,
-            block_time=options.block_time,
+            block_time=block_time,
             genesis=await chain.rpc.number("eth_blockNumber"),
             changed=feeds.update,
-            paused=options.paused,
+            paused=paused,
         )
-        node = NodeProxy(chain.rpc, chain_lock, public, faults)
+        node = NodeProxy(chain.rpc, chain_lock, public, active_faults)
         stack.push_async_callback(node.close)
         market = Market(chain)
-        venues = {name: kind(market, faults) for name, kind in stand_ins().items()}
+        venues = {name: kind(market, active_faults) for name, kind in stand_ins().items()}
         handlers: dict[str, Handler] = {name: one.handle for name, one in venues.items()}
         for price in (DefiLlamaStub, CoinGeckoStub):
-            handlers[price.name] = price(market, faults).handle
+            handlers[price.name] = price(market, active_faults).handle
         handlers |= {name: relay.handle for name, relay in relays.items()}
         handlers[NODE] = node.handle
-        ports, yields = options.ports, options.yields
         parts = [
-            ComponentServer(name, faults, handler, ports.get(name, 0), yields=yields)
+            ComponentServer(name, active_faults, handler, ports.get(name, 0), yields=yields)
             for name, handler in handlers.items()
         ]
         urls = {part.name: await _serve(stack, part) for part in parts}
@@ -131,11 +125,11 @@ async def running_network(options: NetworkOptions | None = None) -> AsyncIterato
             await asyncio.gather(*changing, *(one.settle() for one in venues.values()))
 
         every = [*relays.values()]
-        control = ControlApi(chain, faults, builder, every, searcher, public, settled, feeds)
+        control = ControlApi(chain, active_faults, builder, every, searcher, public, settled, feeds)
         server = HttpServer(control.handle, ports.get(CONTROL, 0), yields=yields)
         urls[CONTROL] = await _serve(stack, server)
         stack.push_async_callback(_end, builder, asyncio.create_task(builder.run()))
-        yield SandboxNetwork(chain, faults, builder, searcher, relays, public, urls)
+        yield SandboxNetwork(chain, active_faults, builder, searcher, relays, public, urls)
 
 
 async def _serve(stack: AsyncExitStack, server: ComponentServer | HttpServer) -> str:

@@ -20,7 +20,7 @@ from pyreqwest.request import RequestBuilder
 
 from quietswap.sandbox.chain.anvil import die_with_parent, end_process
 from quietswap.sandbox.faults import VENUES, Fault
-from quietswap.sandbox.network import NetworkOptions, SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork, running_network
 from quietswap.sandbox.ports import Ports
 from quietswap.vendors import VENDORS
 
@@ -220,7 +220,8 @@ class SandboxStack:
         self._ports = ports or Ports()
         self._stores = stores
         self._patience_s = patience_s
-        self._options = NetworkOptions(block_time, faults, self._ports.parts(), self._ports.stable)
+        self._block_time = block_time
+        self._faults = faults
         self._stack = AsyncExitStack()
         self.stage: SandboxNetwork | None = None
         self.service: ServiceProcess | None = None
@@ -231,9 +232,12 @@ class SandboxStack:
         Raises MissingPackage, AnvilFailed, ServiceFailed, and OSError when a port is in use.
         """
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="quietswap-")))
-        stage = await self._stack.enter_async_context(running_network(self._options))
+        network = running_network(
+            self._block_time, self._faults, self._ports.parts(), yields=self._ports.stable
+        )
+        stage = await self._stack.enter_async_context(network)
         port = self._stack.enter_context(self._ports.choose_api())
-        settings, block_time = folder / "quietswap.toml", self._options.block_time
+        settings, block_time = folder / "quietswap.toml", self._block_time
         slow = self._patience_s
         text = settings_text(stage.urls, folder, port, block_time, self._stores, patience_s=slow)
         settings.write_text(text, "utf-8")

@@ -75,13 +75,6 @@ class PriceQuote:
         return BY_ADDRESS[self.route.buy]
 
 
-@dataclass(frozen=True, slots=True)
-class HopAmounts:
-    hop: Hop
-    amount_in: int
-    amount_out: int
-
-
 class VendorStandIn(ABC):
     """The stand-in for one aggregator, with its active fault: `handle` serves its HTTP API."""
 
@@ -196,12 +189,12 @@ class VendorStandIn(ABC):
         tokens = query.address(sell), query.address(buy)
         return await self.offer(*tokens, query.amount(amount))
 
-    async def steps(self, offer: PriceQuote) -> list[HopAmounts]:
-        """Return the hops of a quote with their real amounts."""
+    async def steps(self, offer: PriceQuote) -> list[tuple[Hop, int, int]]:
+        """Return the hops of a quote with their real input and output amounts."""
         steps, amount = [], offer.amount
         for hop in offer.route.hops:
             out = await amount_out(self.market.chain, PoolRoute((hop,)), amount)
-            steps.append(HopAmounts(hop, amount, out))
+            steps.append((hop, amount, out))
             amount = out
         return steps
 

@@ -72,9 +72,15 @@ class Adapter(HttpAdapter):
     async def route(self, request: RouteRequest) -> Route:
         """Request a route, then its calldata. `timeout_s` limits each of the two calls."""
         found = await self._found(_query(request) | {"origin": request.wallet})
-        body = _build_body(request, found.routeSummary, self._client)
-        path = "/ethereum/api/v1/route/build"
-        built = _data(await self._answered(path, _Answer[_BuildData], body=body))
+        body = {
+            "routeSummary": found.routeSummary,
+            **dict.fromkeys(("sender", "recipient", "origin"), request.wallet),
+            "slippageTolerance": request.slippage_bps,  # bps; the vendor's default is 0
+            "deadline": request.deadline,
+            "source": self._client,
+        }
+        path, packed = "/ethereum/api/v1/route/build", msgspec.json.encode(body)
+        built = _data(await self._answered(path, _Answer[_BuildData], body=packed))
         summary = _summary(found)
         if built is None:
             raise read.bad_reply("there is no built route")
@@ -125,20 +131,6 @@ def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
         "gasInclude": "true",
         "excludeRFQSources": "true",  # RFQ legs expire in seconds; a private relay takes longer
     }
-
-
-def _build_body(request: RouteRequest, summary: msgspec.Raw, client: str) -> bytes:
-    return msgspec.json.encode(
-        {
-            "routeSummary": summary,
-            "sender": request.wallet,
-            "recipient": request.wallet,
-            "origin": request.wallet,
-            "slippageTolerance": request.slippage_bps,  # bps; the vendor's default is 0
-            "deadline": request.deadline,
-            "source": client,
-        }
-    )
 
 
 def _summary(found: _RoutesData) -> _Summary:

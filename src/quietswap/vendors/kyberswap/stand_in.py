@@ -144,7 +144,7 @@ class StandIn(base.VendorStandIn):
             "gasPrice": str(await self.market.gas_price()),
             "l1FeeUsd": "0",
             "extraFee": {"feeAmount": "0", "chargeFeeBy": "", "isInBps": False, "feeReceiver": ""},
-            "route": [[_hop(step) for step in await self.steps(offer)]],
+            "route": [[_hop(*step) for step in await self.steps(offer)]],
             "routeID": str(uuid.uuid4()),
             "timestamp": int(time.time()),
         }
@@ -202,14 +202,14 @@ class StandIn(base.VendorStandIn):
         return base.PriceQuote(route, amount, delivered, self.promise(delivered))
 
 
-def _hop(step: base.HopAmounts) -> dict[str, Any]:
-    pool = step.hop.pool
+def _hop(hop: Hop, amount_in: int, amount_out: int) -> dict[str, Any]:
+    pool = hop.pool
     return {
         "pool": pool.address.lower(),
-        "tokenIn": step.hop.token_in.lower(),
-        "tokenOut": step.hop.token_out.lower(),
-        "swapAmount": str(step.amount_in),
-        "amountOut": str(step.amount_out),
+        "tokenIn": hop.token_in.lower(),
+        "tokenOut": hop.token_out.lower(),
+        "swapAmount": str(amount_in),
+        "amountOut": str(amount_out),
         "exchange": "uniswapv3" if pool.v3 else "uniswap",
         "poolType": "uniswapv3" if pool.v3 else "uniswap-v2",
         "poolExtra": {"swapFee": pool.fee} if pool.v3 else None,

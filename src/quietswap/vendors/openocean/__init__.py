@@ -6,37 +6,6 @@ from quietswap.vendors.vendor import RequestBudget, Vendor, VendorTerms, refused
 
 ROUTER = Address("0x6352a56caadC4F1E25CD6c75970Fa768A3304e64")
 
-_METHODS = (
-    RouterMethod(
-        "90411a32",
-        "swap",
-        "the router is an upgradeable proxy whose implementation is not the public source; it is"
-        " offered only where the operator sets `source.openocean.accept_unbound`",
-        "no proof exists",
-        CalldataLayout(
-            within=(1,),
-            sell=0,
-            buy=1,
-            recipient=3,
-            amount=4,
-            minimum=5,
-            flags=7,
-            allowed_flags=ALL_FLAGS ^ 1,
-            permit=9,
-            permit_within=True,
-        ),
-        Measure.RECIPIENT,
-        "https://github.com/openocean-finance/OpenOceanExchangeV2",
-        Confidence.NOT_RUNNING,
-        bound=False,
-    ),
-    *refused(
-        "any address can be the pair, and the amount it reports is compared with the minimum",
-        "8980041a callUniswap, 6b58f2f0 callUniswapTo, e449022e uniswapV3Swap,"
-        " bc80f1a8 uniswapV3SwapTo",
-    ),
-)
-
 VENDOR = Vendor(
     name="openocean",
     title="OpenOcean",
@@ -48,6 +17,35 @@ VENDOR = Vendor(
     ),
     router=ROUTER,
     router_name="OpenOcean ExchangeV2",
-    methods=_METHODS,
+    methods=(
+        RouterMethod(
+            "90411a32",
+            "swap",
+            "the router is an upgradeable proxy whose implementation is not the public source; it"
+            " is offered only where the operator sets `source.openocean.accept_unbound`",
+            "no proof exists",
+            CalldataLayout(
+                within=(1,),
+                sell=0,
+                buy=1,
+                recipient=3,
+                amount=4,
+                minimum=5,
+                flags=7,
+                allowed_flags=ALL_FLAGS ^ 1,
+                permit=9,
+                permit_within=True,
+            ),
+            Measure.RECIPIENT,
+            "https://github.com/openocean-finance/OpenOceanExchangeV2",
+            Confidence.NOT_RUNNING,
+            bound=False,
+        ),
+        *refused(
+            "any address can be the pair, and the amount it reports is compared with the minimum",
+            "8980041a callUniswap, 6b58f2f0 callUniswapTo, e449022e uniswapV3Swap,"
+            " bc80f1a8 uniswapV3SwapTo",
+        ),
+    ),
     faults=("made_up_pool", "other_token", "partial_fill", "permit_inside", "new_implementation"),
 )

@@ -6,20 +6,6 @@ from quietswap.vendors.vendor import RequestBudget, Vendor, VendorTerms, refused
 
 ROUTER = Address("0xAC4c6e212A361c968F1725b4d055b47E63F80b75")
 
-_METHODS = (
-    RouterMethod(
-        "5f3bd1c8",
-        "snwap",
-        "amount 0, which means the router's own balance; the zero address as recipient",
-        "`amountOut < amountOutMin` reverts, on the recipient's balance before and after; the"
-        " executor is called by SafeExecutor, a contract without allowances",
-        CalldataLayout(sell=0, amount=1, recipient=2, buy=3, minimum=4, zero_is_sender=False),
-        Measure.RECIPIENT,
-        "https://etherscan.io/address/0xAC4c6e212A361c968F1725b4d055b47E63F80b75#code",
-    ),
-    *refused("it pulls any list of tokens", "d33721a5 snwapMultiple"),
-)
-
 VENDOR = Vendor(
     name="sushi",
     title="Sushi",
@@ -29,5 +15,17 @@ VENDOR = Vendor(
     terms=VendorTerms("none", "none stated", "nothing seen", "spec 2026-02"),
     router=ROUTER,
     router_name="Sushi RedSnwapper",
-    methods=_METHODS,
+    methods=(
+        RouterMethod(
+            "5f3bd1c8",
+            "snwap",
+            "amount 0, which means the router's own balance; the zero address as recipient",
+            "`amountOut < amountOutMin` reverts, on the recipient's balance before and after; the"
+            " executor is called by SafeExecutor, a contract without allowances",
+            CalldataLayout(sell=0, amount=1, recipient=2, buy=3, minimum=4, zero_is_sender=False),
+            Measure.RECIPIENT,
+            "https://etherscan.io/address/0xAC4c6e212A361c968F1725b4d055b47E63F80b75#code",
+        ),
+        *refused("it pulls any list of tokens", "d33721a5 snwapMultiple"),
+    ),
 )

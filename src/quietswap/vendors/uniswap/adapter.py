@@ -70,6 +70,7 @@ class Adapter:
     """Implements quietswap.vendors.adapter.VendorAdapter. `hubs`: tokens that a path may cross."""
 
     vendor = VENDOR
+    name = VENDOR.name
     slippage_bps = (0, 10_000)
 
     def __init__(self, node: NodeReads, clock: Clock, hubs: Sequence[Address]) -> None:
@@ -77,10 +78,6 @@ class Adapter:
         self._clock = clock
         self._hubs = tuple(hubs)
         self._known: LRUCache[frozenset[Address], _Pair] = LRUCache(_MOST_PAIRS)
-
-    @property
-    def name(self) -> str:
-        return self.vendor.name
 
     async def route(self, request: RouteRequest) -> Route:
         split = await self._split(request)

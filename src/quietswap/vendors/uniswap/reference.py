@@ -128,7 +128,7 @@ def _price(
     depth, unit, ether = depth_of(pool, state), usd[counted], usd[WETH]
     if depth is None or unit is None or ether is None:
         return None
-    here, other = (depth.low, depth.high) if counted == pool.low else (depth.high, depth.low)
+    here, other = depth.sides(pool, counted)
     value = (unit * min(held, here)).scaleb(-_COUNTED[counted])
     if not other or value < LEAST_WETH * ether:
         return None

@@ -70,6 +70,10 @@ class Depth:
     low: int
     high: int
 
+    def sides(self, pool: "Pool", sold: Address) -> tuple[int, int]:
+        """Return the reserves of the sold and of the other token."""
+        return (self.low, self.high) if sold == pool.low else (self.high, self.low)
+
 
 Depths = Mapping[Pool, Depth]
 
@@ -115,7 +119,7 @@ def gives(depth: Depth, pool: Pool, sold: Address, amount: int) -> int:
 
     UniswapV2Library.getAmountOut, with the fee of the pool.
     """
-    paid, got = (depth.low, depth.high) if sold == pool.low else (depth.high, depth.low)
+    paid, got = depth.sides(pool, sold)
     kept = amount * (_MILLION - (pool.fee or _V2_FEE))
     return kept * got // (paid * _MILLION + kept) if paid else 0
 
@@ -167,10 +171,9 @@ def v3_steps(path: Path, depths: Depths, amount: int) -> int:
 
 def _is_deep(path: Path, depths: Depths, amount: int) -> bool:
     for sold, pool in zip(path.tokens, path.pools, strict=False):
-        depth = depths[pool]
-        if amount > _MOST_DEPTH * (depth.low if sold == pool.low else depth.high):
+        if amount > _MOST_DEPTH * depths[pool].sides(pool, sold)[0]:
             return False
-        amount = gives(depth, pool, sold, amount)
+        amount = gives(depths[pool], pool, sold, amount)
     return True
 
 
@@ -245,5 +248,5 @@ def per_wei(buy: Address, weth: Address, depths: Depths) -> Fraction | None:
     if not known:
         return None
     depth, pool = max(known, key=lambda each: each[0].low * each[0].high)
-    sold, bought = (depth.low, depth.high) if weth == pool.low else (depth.high, depth.low)
+    sold, bought = depth.sides(pool, weth)
     return Fraction(bought, sold) if sold else None

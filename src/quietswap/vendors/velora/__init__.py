@@ -40,46 +40,6 @@ def _row(
 
 
 _UNISWAP: dict[str, Any] = {"within": (0,), "partner": 1, "permit": 2, "pools": 7}
-_METHODS = (
-    _row("e3ead59e", "swapExactAmountIn", 1),
-    _row(
-        "e8bb3b6c",
-        "swapExactAmountInOnUniswapV2",
-        0,
-        "; pools whose length is not a multiple of 64 bytes",
-        pool_size=64,
-        **_UNISWAP,
-    ),
-    _row(
-        "876a02f6",
-        "swapExactAmountInOnUniswapV3",
-        0,
-        "; pools whose tokens do not lead from the sell token to the buy token:"
-        " the router pulls the first pool's token, for any value of srcToken",
-        "`receivedAmount < toAmount` reverts; the callback pays pools of the Uniswap V3 factory"
-        " only, and the output is transferred from the router's own balance",
-        pool_size=96,
-        dust=0,
-        **_UNISWAP,
-    ),
-    _row("1a01c532", "swapExactAmountInOnCurveV1", 2, _CURVE_WRAP, wrap=0),
-    _row("e37ed256", "swapExactAmountInOnCurveV2", 4, _CURVE_WRAP, wrap=0),
-    *refused(
-        "its tokens and its beneficiary are in a nested call and a packed word",
-        "d85ca173 swapExactAmountInOnBalancerV2, da35bb0d swapOnAugustusRFQTryBatchFill",
-    ),
-    *refused(
-        "a buy order: its surplus is taken from the sell token",
-        "7f457675 swapExactAmountOut, a76f4eb6 swapExactAmountOutOnUniswapV2,"
-        " 5e94e28d swapExactAmountOutOnUniswapV3, d6ed22e6 swapExactAmountOutOnBalancerV2",
-    ),
-    *refused(
-        "its code is a facet, which the owner can replace at any time",
-        "0d893d62 swapExactAmountInPro, 44224add swapExactAmountOutPro,"
-        " 987e7d8e swapExactAmountInOutOnMakerPSM",
-    ),
-)
-
 VENDOR = Vendor(
     name="velora",
     title="Velora",
@@ -94,6 +54,44 @@ VENDOR = Vendor(
     ),
     router=ROUTER,
     router_name="Velora Augustus v6.2",
-    methods=_METHODS,
+    methods=(
+        _row("e3ead59e", "swapExactAmountIn", 1),
+        _row(
+            "e8bb3b6c",
+            "swapExactAmountInOnUniswapV2",
+            0,
+            "; pools whose length is not a multiple of 64 bytes",
+            pool_size=64,
+            **_UNISWAP,
+        ),
+        _row(
+            "876a02f6",
+            "swapExactAmountInOnUniswapV3",
+            0,
+            "; pools whose tokens do not lead from the sell token to the buy token:"
+            " the router pulls the first pool's token, for any value of srcToken",
+            "`receivedAmount < toAmount` reverts; the callback pays pools of the Uniswap V3 factory"
+            " only, and the output is transferred from the router's own balance",
+            pool_size=96,
+            dust=0,
+            **_UNISWAP,
+        ),
+        _row("1a01c532", "swapExactAmountInOnCurveV1", 2, _CURVE_WRAP, wrap=0),
+        _row("e37ed256", "swapExactAmountInOnCurveV2", 4, _CURVE_WRAP, wrap=0),
+        *refused(
+            "its tokens and its beneficiary are in a nested call and a packed word",
+            "d85ca173 swapExactAmountInOnBalancerV2, da35bb0d swapOnAugustusRFQTryBatchFill",
+        ),
+        *refused(
+            "a buy order: its surplus is taken from the sell token",
+            "7f457675 swapExactAmountOut, a76f4eb6 swapExactAmountOutOnUniswapV2,"
+            " 5e94e28d swapExactAmountOutOnUniswapV3, d6ed22e6 swapExactAmountOutOnBalancerV2",
+        ),
+        *refused(
+            "its code is a facet, which the owner can replace at any time",
+            "0d893d62 swapExactAmountInPro, 44224add swapExactAmountOutPro,"
+            " 987e7d8e swapExactAmountInOutOnMakerPSM",
+        ),
+    ),
     faults=("spender_differs", "partner_takes", "other_token", "permit_inside"),
 )

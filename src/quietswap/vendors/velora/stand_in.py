@@ -17,7 +17,7 @@ from quietswap.sandbox.contracts.pools import BY_ADDRESS, V3_WETH_USDC
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.vendors import hostile_calldata as hostile
 from quietswap.sandbox.vendors import stand_in as base
-from quietswap.sandbox.vendors.market import only_v2
+from quietswap.sandbox.vendors.market import Hop, only_v2
 from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors.velora import VENDOR
 
@@ -151,7 +151,7 @@ class StandIn(base.VendorStandIn):
         market = self.market
         sold, bought, gas = await market.worth(offer.route, offer.amount, offer.promised)
         fee = _fee_bps(query)
-        legs = [_leg(step) for step in await self.steps(offer)]
+        legs = [_leg(*step) for step in await self.steps(offer)]
         route: dict[str, Any] = {
             "blockNumber": await market.block_number(),
             "network": 1,
@@ -181,13 +181,13 @@ class StandIn(base.VendorStandIn):
         return route | {"hmac": hashlib.sha1(text, usedforsecurity=False).hexdigest()}
 
 
-def _leg(step: base.HopAmounts) -> dict[str, Any]:
-    sell, buy = BY_ADDRESS[step.hop.token_in], BY_ADDRESS[step.hop.token_out]
-    pool = step.hop.pool.address.lower()
+def _leg(hop: Hop, amount_in: int, amount_out: int) -> dict[str, Any]:
+    sell, buy = BY_ADDRESS[hop.token_in], BY_ADDRESS[hop.token_out]
+    pool = hop.pool.address.lower()
     exchange = {
         "exchange": "UniswapV2",
-        "srcAmount": str(step.amount_in),
-        "destAmount": str(step.amount_out),
+        "srcAmount": str(amount_in),
+        "destAmount": str(amount_out),
         "percent": 100,
         "poolAddresses": [pool],
         "poolIdentifiers": [f"UniswapV2_{pool}"],
