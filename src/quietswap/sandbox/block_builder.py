@@ -202,7 +202,8 @@ class BlockBuilder:
         if head < self._built:  # a client used evm_revert
             self._went_back(head)
         self._built = head + 1
-        offers = self._offers(head + 1)
+        offered = (held for relay in self.relays for held in relay.offers(head + 1))
+        offers = list({held.transaction.hash: held for held in offered}.values())
         nonces = await self._nonces({offer.transaction.sender for offer in offers})
         offers = _unused(offers, nonces, head)
         base_fee = await transactions.next_base_fee(rpc)
@@ -213,7 +214,9 @@ class BlockBuilder:
         draft = await self._with_refunds(await self._proven(draft))
         await self._fill(draft)
         number = await self.chain.mine()
-        await self._tidy(draft)
+        # private transactions that were not mined leave anvil's mempool
+        mined = set((await self.chain.head())["transactions"])
+        await self._drop(set(draft.private_raws()) - mined)
         if draft.bundle:
             await self.searcher.record(draft.bundle, number)
         return number
@@ -223,10 +226,6 @@ class BlockBuilder:
         self.searcher.forget(above=number)
         for relay in self.relays:
             relay.pool.reorganised(above=number)
-
-    def _offers(self, block: int) -> list[RelayTransaction]:
-        offered = (held for relay in self.relays for held in relay.offers(block))
-        return list({held.transaction.hash: held for held in offered}.values())
 
     async def _proven(self, draft: BlockTemplate) -> BlockTemplate:
         """Return the draft without what fails in simulation. Repeat until nothing fails."""
@@ -266,11 +265,6 @@ class BlockBuilder:
             raw = own.get(tx.hash) or raws.get(tx.hash) or b""
             with contextlib.suppress(RpcError):  # rejected now; the relay still holds it
                 await self.chain.send_raw(raw)
-
-    async def _tidy(self, draft: BlockTemplate) -> None:
-        """Remove private transactions that were not mined from anvil's mempool."""
-        mined = set((await self.chain.head())["transactions"])
-        await self._drop(set(draft.private_raws()) - mined)
 
     async def _drop(self, hashes: Iterable[str]) -> None:
         await self.chain.rpc.each("anvil_dropTransaction", [*hashes])

@@ -1,6 +1,6 @@
 """The sandbox's HTTP control API: faults, blocks, reorgs, and reports of what happened."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -8,12 +8,10 @@ from typing import Any
 import msgspec
 
 from quietswap.sandbox.block_builder import BlockBuilder, ReorgTooDeep
-from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts.addresses import FEEDS
 from quietswap.sandbox.faults import PARTS, ActiveFaults, UnknownFault
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
 from quietswap.sandbox.relay import RelayTransaction, SandboxRelay
-from quietswap.sandbox.searcher import Searcher
 from quietswap.sandbox.vendors.market import FeedUpdater
 
 _MOST_BLOCKS = 1000
@@ -42,14 +40,10 @@ class _BadRequest(Exception):
 class ControlApi:
     """`handle` serves the routes of `ROUTES`. `settled` waits until fault changes take effect."""
 
-    chain: LocalChain
-    active_faults: ActiveFaults
     builder: BlockBuilder
-    relays: Sequence[SandboxRelay]
-    searcher: Searcher
-    public: set[str]
-    settled: Callable[[], Awaitable[None]]
+    active_faults: ActiveFaults
     feeds: FeedUpdater
+    settled: Callable[[], Awaitable[None]]
 
     async def handle(self, request: HttpRequest) -> Answer:
         path = "/" + request.path.strip("/")
@@ -93,12 +87,14 @@ class ControlApi:
                 await self.feeds.follow(pair := _pair(request))
                 return {"pair": pair, "usd": "pools"}
             case "GET /relay":
-                return {relay.name: await self._holdings(relay) for relay in self.relays}
+                return {relay.name: await self._holdings(relay) for relay in self.builder.relays}
             case "GET /mempool-leaks":
-                given = {held.transaction.hash for relay in self.relays for held in relay.pool}
-                return {"leaks": sorted(one for one in given if one in self.public)}
+                given = {
+                    held.transaction.hash for relay in self.builder.relays for held in relay.pool
+                }
+                return {"leaks": sorted(one for one in given if one in self.builder.public)}
             case "GET /searcher":
-                return msgspec.to_builtins(self.searcher.attacks)
+                return msgspec.to_builtins(self.builder.searcher.attacks)
         return None
 
     async def _feed(self, request: HttpRequest) -> Any:
@@ -106,15 +102,15 @@ class ControlApi:
         age = _field(request, "age", int, 0)
         if not usd.replace(".", "", 1).isdecimal():
             raise _BadRequest("usd must be a decimal number")
-        updated_at = int((await self.chain.head())["timestamp"], 16) - age if age else 0
+        updated_at = int((await self.builder.chain.head())["timestamp"], 16) - age if age else 0
         self.feeds.by_hand(pair)
-        await self.chain.set_price(pair, Decimal(usd), updated_at)
+        await self.builder.chain.set_price(pair, Decimal(usd), updated_at)
         return {"pair": pair, "usd": usd, "age": age}
 
     async def _holdings(self, relay: SandboxRelay) -> Any:
         held = list(relay.pool)
         hashes = [one.transaction.hash for one in held]
-        receipts = await self.chain.rpc.each("eth_getTransactionReceipt", hashes)
+        receipts = await self.builder.chain.rpc.each("eth_getTransactionReceipt", hashes)
         rows = [_row(one, receipt) for one, receipt in zip(held, receipts, strict=True)]
         return {"transactions": rows, "refused": relay.pool.refused}
 

@@ -88,9 +88,8 @@ async def running_network(
     ports = ports or {}
     async with AsyncExitStack() as stack:
         chain = await stack.enter_async_context(running_chain(order="fifo"))
-        active_faults = ActiveFaults(faults)
+        active_faults, chain_lock = ActiveFaults(faults), ReadWriteLock()
         public: set[str] = set()
-        chain_lock = ReadWriteLock()
         relays = {name: SandboxRelay(name, chain.rpc, active_faults) for name in RELAYS}
         searcher, feeds = Searcher(chain), FeedUpdater(chain)
         await searcher.start()
@@ -124,8 +123,7 @@ async def running_network(
             changing = [part.settled() for part in parts]
             await asyncio.gather(*changing, *(one.settle() for one in venues.values()))
 
-        every = [*relays.values()]
-        control = ControlApi(chain, active_faults, builder, every, searcher, public, settled, feeds)
+        control = ControlApi(builder, active_faults, feeds, settled)
         server = HttpServer(control.handle, ports.get(CONTROL, 0), yields=yields)
         urls[CONTROL] = await _serve(stack, server)
         stack.push_async_callback(_end, builder, asyncio.create_task(builder.run()))

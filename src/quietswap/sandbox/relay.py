@@ -121,9 +121,8 @@ class RelayPool:
             if known is None:
                 self.refused[transaction.hash] = self.refused.get(transaction.hash, 0) + 1
             raise
-        if self._is_soft_cancel(transaction, terms):
-            return self._soft_cancelled(transaction, terms)
-        return self._take(known, transaction, terms)
+        cancellation = self._soft_cancelled(transaction, terms)
+        return cancellation or self._take(known, transaction, terms)
 
     def cancel(self, tx_hash: str) -> bool:
         """Stop offering a transaction, and return whether it was held."""
@@ -164,24 +163,17 @@ class RelayPool:
         self._by_hash[transaction.hash] = self._by_slot[transaction.slot] = held
         return held
 
-    def _is_soft_cancel(self, transaction: Transaction, terms: SubmissionOptions) -> bool:
-        fields = transaction.fields
-        rival = self._by_slot.get(transaction.slot)
-        return (
-            terms.soft_cancellations
-            and terms.endpoint in {"noreverts", "fullprivacy"}
-            and fields.to == transaction.sender
-            and not fields.data
-            and rival is not None
-            and rival.is_held
-        )
-
     def _soft_cancelled(
         self, transaction: Transaction, terms: SubmissionOptions
-    ) -> RelayTransaction:
-        cancelled = RelayTransactionState.CANCELLED
-        self._by_slot[transaction.slot].state = cancelled
-        held = RelayTransaction(transaction, terms, state=cancelled)
+    ) -> RelayTransaction | None:
+        """Return the transaction if it cancels a held one without being mined itself."""
+        rival, is_empty = self._by_slot.get(transaction.slot), not transaction.fields.data
+        is_possible = terms.soft_cancellations and terms.endpoint in {"noreverts", "fullprivacy"}
+        is_to_self = transaction.fields.to == transaction.sender
+        if not (is_possible and is_to_self and is_empty and rival and rival.is_held):
+            return None
+        rival.state = RelayTransactionState.CANCELLED
+        held = RelayTransaction(transaction, terms, state=RelayTransactionState.CANCELLED)
         self._by_hash[transaction.hash] = held
         return held
 

@@ -201,7 +201,10 @@ class Searcher:
         base_fee: int,
         unharmed: ExecutionResult,
     ) -> Bundle | None:
-        plan = Sandwich(*await self._reserves(swap), swap.amount_in)
+        answer = await self._chain.call(swap.pool.address, abi.call("getReserves()"))
+        reserves = abi.word(answer, 0), abi.word(answer, 1)
+        is_first = swap.token_in == swap.pool.first.address
+        plan = Sandwich(*(reserves if is_first else reserves[::-1]), swap.amount_in)
         if not plan.pays:
             return None
         own = await self._chain.token_balance(swap.token_in, SEARCHER.address)
@@ -232,11 +235,6 @@ class Searcher:
         tried = replace(bundle, profit=back.amount_out - front.amount_in)
         gas_usd = WETH.usd * _ATTACK_GAS * base_fee / 10**18
         return tried if _profit_usd(tried) > gas_usd else None
-
-    async def _reserves(self, swap: V2Swap) -> tuple[int, int]:
-        answer = await self._chain.call(swap.pool.address, abi.call("getReserves()"))
-        first, second = abi.word(answer, 0), abi.word(answer, 1)
-        return (first, second) if swap.token_in == swap.pool.first.address else (second, first)
 
 
 def _trade(

@@ -183,10 +183,13 @@ class StandIn(base.VendorStandIn):
         offer = await self._again(summary)
         least = base.less(offer.promised, slippage)
         data = self.calldata(offer, min_out=least, recipient=recipient, deadline=deadline)
+        before = int(summary["amountOut"])
+        change = offer.promised - before
+        percent = Decimal(change) * 100 / before if before else Decimal(0)
         return await self._amounts(offer) | {
             "additionalCostUsd": "0",
             "additionalCostMessage": "",
-            "outputChange": _change(int(summary["amountOut"]), offer.promised),
+            "outputChange": {"amount": str(change), "percent": float(percent), "level": 0},
             "data": data,
             "routerAddress": self.router,
             "transactionValue": str(self.value),
@@ -225,11 +228,6 @@ def _body(request: HttpRequest) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise base.BadParameter("body", "the body is not an object")
     return body
-
-
-def _change(before: int, after: int) -> dict[str, Any]:
-    percent = Decimal(after - before) * 100 / before if before else Decimal(0)
-    return {"amount": str(after - before), "percent": float(percent), "level": 0}
 
 
 def _success(data: dict[str, Any]) -> HttpResponse:

@@ -17,12 +17,7 @@ _CURVE_WRAP = "; the wrap flag (bits 161 and 162 of curveData)"
 
 
 def _row(
-    selector: str,
-    name: str,
-    first: int,
-    also_refused: str = "",
-    check: str = _CHECK,
-    **fields: Any,
+    selector: str, name: str, first: int, also_refused: str = "", check: str = _CHECK, **fields: Any
 ) -> RouterMethod:
     """Return a row of Augustus, whose terms are the words from `first` on; `fields` differ."""
     layout = CalldataLayout(

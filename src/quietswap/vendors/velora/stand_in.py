@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from quietswap.chain.address import Address, from_any_case
+from quietswap.chain.address import from_any_case
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import Call, entry, set_storage
 from quietswap.sandbox.contracts.pools import BY_ADDRESS, V3_WETH_USDC
@@ -70,20 +70,9 @@ def other_token(swap: RouterSwap) -> bytes:
     pool = V3_WETH_USDC
     head = int(pool.first.address, 16) | (hostile.REVERSED if forward else 0)
     pools = hostile.word(head) + hostile.word(int(pool.second.address, 16)) + hostile.word(pool.fee)
-    return velora_uniswap_v3(swap, pools)
-
-
-def velora_uniswap_v3(swap: RouterSwap, pools: bytes) -> bytes:
-    """Augustus' direct swap on these V3 pools."""
     data = (swap.sell, swap.buy, swap.amount, swap.min_out, swap.quote, b"", swap.recipient, pools)
     method = "swapExactAmountInOnUniswapV3" + VELORA_UNISWAP
     return abi.call(method, data, fees(swap), swap.permit)
-
-
-def velora_has(selector: bytes, facet: Address) -> Call:
-    """Return the call that sets the facet of a selector of Velora's router."""
-    slot = entry(selector.ljust(32, b"\0"), _FACETS)
-    return set_storage(VENDOR.router, slot, int(facet, 16))
 
 
 class StandIn(base.VendorStandIn):
@@ -104,7 +93,8 @@ class StandIn(base.VendorStandIn):
     @staticmethod
     def under(fault: str | None) -> Sequence[Call]:
         facet = THIEF if fault == "drain" else NOBODY
-        return [velora_has(abi.selector(VELORA_FACET), facet)]
+        slot = entry(abi.selector(VELORA_FACET).ljust(32, b"\0"), _FACETS)
+        return [set_storage(VENDOR.router, slot, int(facet, 16))]
 
     async def _answer(self, request: HttpRequest, query: base.QueryParams) -> Answer:
         if request.method != "GET" or request.path not in {"/swap", "/prices"}:
