@@ -11,9 +11,9 @@ import pytest
 from quietswap import observe
 from quietswap.observe.requests import count
 from quietswap.operator.act import REPORTS_S, ReadFigures
+from quietswap.operator.endpoint import MOST_STREAMS, OperatorStream
 from quietswap.operator.figures import Figure, Measure, rounded, tip_class
 from quietswap.operator.operators import ProcessReport
-from quietswap.operator.stream import MOST_STREAMS, OperatorStream
 from quietswap.orders.stores import StoreUnavailable
 from tests.manual_clock import ManualClock
 from tests.operators.conftest import Office, Visit

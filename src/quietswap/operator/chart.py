@@ -7,14 +7,16 @@ a table below it, for those who cannot see it or want a value.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import cycle
 
-from quietswap.operator.figures import FigureRow, FigureWindow, by_slot, distribution
-from quietswap.operator.page import Markup, age, element, moment, table
+from markupsafe import Markup
 
-_LEFT, _RIGHT = 13, 98
-"""Edges of the plot, in percent of the width."""
-_TOP, _BOTTOM = 8, 148
-"""Edges of the plot, in pixels."""
+from quietswap.operator.figures import FigureRow, FigureWindow, Measure, by_slot, distribution
+from quietswap.operator.page import render
+from quietswap.orders.order import OrderEventType
+
+_PLOT = {"x0": 13, "x1": 98, "y0": 8, "y1": 148}
+"""Edges of the plot: x in percent of the width, y in pixels."""
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
 _TIMES = [hours * _HOUR_MS for hours in (1, 2, 3, 6, 12, 24, 48, 96, 168)]
@@ -22,6 +24,15 @@ _TIMES = [hours * _HOUR_MS for hours in (1, 2, 3, 6, 12, 24, 48, 96, 168)]
 COLOURS = tuple(f"s{place}" for place in range(8))
 """Classes of the style sheet for things without a meaning of their own, such as sources."""
 
+ENDS: dict[str, tuple[str, str]] = {
+    OrderEventType.INCLUDED: ("confirmed", "good"),
+    OrderEventType.REVERTED: ("reverted", "bad"),
+    OrderEventType.EXPIRED: ("expired", "s0"),
+    OrderEventType.REFUSED: ("refused or not sent", "s3"),
+    OrderEventType.NOT_SENT: ("refused or not sent", "s3"),
+    OrderEventType.NONCE_TAKEN: ("replaced by the wallet", "quiet"),
+}
+"""Name and colour of each end of an order."""
 Figure = Callable[[Sequence[FigureRow]], int]
 """Returns the figure of some rows, which are never empty."""
 
@@ -54,7 +65,7 @@ def percentile(rank: str, sign: int = 1) -> Figure:
     )
 
 
-def percentile_lines(window: FigureWindow, rows: Sequence[FigureRow]) -> list[Series]:
+def _percentile_lines(window: FigureWindow, rows: Sequence[FigureRow]) -> list[Series]:
     """Return median and 90th percentile of each slot."""
     return over_time(window, rows, {"median": percentile("p50"), "p90": percentile("p90")})
 
@@ -94,36 +105,27 @@ def chart(
     Lines by default; `stacked`: bars, of counts. The axis of value includes zero. A chart without
     a value says so.
     """
-    about = f"{unit} · steps of {age(window.step_ms)} · UTC"
-    caption = element("figcaption", title, " ", element("small", about))
     columns = [*zip(*(one.values for one in series), strict=True)]
     if stacked:
         reach = [sum(value or 0 for value in column) for column in columns if any(column)]
     else:
         reach = [value for column in columns for value in column if value is not None]
-    if not reach:
-        return element("figure", caption, element("p", "none in this time", class_="none"))
-    ticks = _ticks(min(*reach, 0), max(*reach, 0))
-    grid = "".join(f"M0,{_y(tick, ticks)}H{len(columns)}" for tick in ticks)
-    plot = element(
-        "svg",
-        element("path", d=grid, class_="grid"),
-        _bars(series, ticks) if stacked else _lines(series, ticks),
-        x=f"{_LEFT}%", y=_TOP, width=f"{_RIGHT - _LEFT}%", height=_BOTTOM - _TOP,
-        viewBox=f"0 0 {len(columns)} 100", preserveAspectRatio="none",
-    )  # fmt: skip
-    drawn = element(
-        "svg",
-        plot,
-        [_label(tick, ticks) for tick in ticks],
-        _times(window),
-        role="img",
-        aria_label=f"{title}: between {min(reach)} and {max(reach)} {unit}",
-        class_="bars" if stacked else "lines",
+    ticks = _ticks(min(*reach, 0), max(*reach, 0)) if reach else range(0)
+    paths = (_bars(series, ticks) if stacked else _lines(series, ticks)) if reach else []
+    return render(
+        "chart.html",
+        title=title,
+        unit=unit,
+        window=window,
+        kind="bars" if stacked else "lines",
+        reach=reach,
+        plot=_PLOT,
+        ticks=[(_y(tick, ticks), f"{tick:,}") for tick in ticks],
+        times=_times(window),
+        drawn=[*zip(series, paths, strict=False)],
+        names=[one.name for one in series],
+        rows=[*zip(window.slots, columns, strict=bool(reach))],
     )
-    keys = [element("span", one.name, class_=f"key {one.style}") for one in series]
-    legend = element("p", keys, class_="legend")
-    return element("figure", caption, drawn, legend, _figures(title, window, series, columns))
 
 
 def _ticks(low: int, high: int) -> range:
@@ -139,7 +141,7 @@ def _y(value: int, ticks: range) -> str:
     return f"{100 * (ticks[-1] - value) / (ticks[-1] - ticks[0]):.2f}"
 
 
-def _lines(series: Sequence[Series], ticks: range) -> list[Markup]:
+def _lines(series: Sequence[Series], ticks: range) -> list[str]:
     """Return steps: each value is a level as long as its slot."""
     drawn = []
     for one in series:
@@ -149,11 +151,11 @@ def _lines(series: Sequence[Series], ticks: range) -> list[Markup]:
                 y = _y(value, ticks)
                 path += f"{f'V{y}' if is_open else f'M{slot},{y}'}H{slot + 1}"
             is_open = value is not None
-        drawn.append(element("path", d=path, class_=one.style))
+        drawn.append(path)
     return drawn
 
 
-def _bars(series: Sequence[Series], ticks: range) -> list[Markup]:
+def _bars(series: Sequence[Series], ticks: range) -> list[str]:
     """Return bars that stand on each other."""
     drawn = []
     sums = [0] * len(series[0].values)
@@ -163,53 +165,62 @@ def _bars(series: Sequence[Series], ticks: range) -> list[Markup]:
             if value:
                 low, sums[slot] = sums[slot], sums[slot] + value
                 path += f"M{slot}.1,{_y(low, ticks)}h.8V{_y(sums[slot], ticks)}h-.8z"
-        drawn.append(element("path", d=path, class_=one.style))
+        drawn.append(path)
     return drawn
 
 
-def _label(tick: int, ticks: range) -> Markup:
-    y = _TOP + float(_y(tick, ticks)) * (_BOTTOM - _TOP) / 100
-    return element("text", f"{tick:,}", x=f"{_LEFT - 2}%", y=f"{y + 4:.0f}", class_="value")
-
-
-def _times(window: FigureWindow) -> list[Markup]:
-    """Return marks and labels at round times."""
+def _times(window: FigureWindow) -> list[tuple[str, str]]:
+    """Return place in percent of the width and label of round times."""
     first, length = window.slots[0], window.step_ms * len(window.slots)
     every = next(ms for ms in _TIMES if 5 * ms >= length)
-    words = "%H:%M" if every < _DAY_MS else "%d %b"
-    drawn = []
-    for at in range(-(-first // every) * every, first + length, every):
-        x = f"{_LEFT + (_RIGHT - _LEFT) * (at - first) / length:.2f}%"
-        label = f"{datetime.fromtimestamp(at / 1000, UTC):{words}}"
-        drawn += [
-            element("line", x1=x, x2=x, y1=_BOTTOM, y2=_BOTTOM + 4, class_="grid"),
-            element("text", label, x=x, y=_BOTTOM + 17, class_="time"),
-        ]
-    return drawn
-
-
-def _figures(
-    title: str,
-    window: FigureWindow,
-    series: Sequence[Series],
-    columns: Sequence[tuple[int | None, ...]],
-) -> Markup:
-    """Return the slots that have a value, newest first, as a table that opens."""
-    rows = [
+    words, width = "%H:%M" if every < _DAY_MS else "%d %b", _PLOT["x1"] - _PLOT["x0"]
+    return [
         (
-            moment(at, form="%d %b %H:%M"),
-            *("–" if value is None else str(value) for value in column),
+            f"{_PLOT['x0'] + width * (at - first) / length:.2f}",
+            f"{datetime.fromtimestamp(at / 1000, UTC):{words}}",
         )
-        for at, column in zip(window.slots, columns, strict=True)
-        if any(value is not None for value in column)
+        for at in range(-(-first // every) * every, first + length, every)
     ]
-    header = ("from (UTC)", *(one.name for one in series))
-    return element(
-        "details",
-        element("summary", f"{title} as a table"),
-        element(
-            "div",
-            table(header, reversed(rows), caption=title, stacks=False),
-            class_="scroll", tabindex=0, role="region", aria_label=f"{title} as a table",
-        ),
-    )  # fmt: skip
+
+
+# The charts that more than one page has.
+
+
+def won_chart(names: Sequence[str], window: FigureWindow) -> Markup:
+    """Return whose routes the quotes had. A source has the same colour in each chart."""
+    won = counts_of(window, window.of(Measure.SOURCE_WON), subject, colours(names))
+    return chart("Quotes by the source that won", "quotes", window, won, stacked=True)
+
+
+def colours(names: Sequence[str]) -> Mapping[str, str]:
+    return dict(zip(names, cycle(COLOURS), strict=False))
+
+
+def subject(row: FigureRow) -> str:
+    return row.subject
+
+
+def percentiles_chart(
+    title: str, unit: str, window: FigureWindow, measure: Measure, subject: str | None = None
+) -> Markup:
+    lines = _percentile_lines(window, window.of(measure, subject))
+    return chart(title, unit, window, lines)
+
+
+def inclusion_chart(window: FigureWindow) -> Markup:
+    return percentiles_chart("Acceptance to inclusion", "s", window, Measure.INCLUSION_S)
+
+
+def answers_chart(window: FigureWindow) -> Markup:
+    """Return what relays answered to submissions."""
+    rows = window.of(Measure.RELAY_OUTCOME)
+    found = counts_of(window, rows, lambda r: r.detail.replace("_", " "), {"accepted": "good"})
+    return chart("Answers of relays", "submissions", window, found, stacked=True)
+
+
+def orders_chart(window: FigureWindow) -> Markup:
+    """Return how orders ended, at the time of their end."""
+    rows = [row for row in window.of(Measure.ORDER_MOVED) if row.detail in ENDS]
+    styles = dict(ENDS.values())
+    found = counts_of(window, rows, lambda row: ENDS[row.detail][0], styles)
+    return chart("Orders by outcome", "orders", window, found, stacked=True)

@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,193 +17,26 @@ from typing import ClassVar
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from quietswap import observe
 from quietswap.api.operation import ApiOptions
 from quietswap.api.parsing.body import BodyMemory, BodyMemoryFull, read_body
 from quietswap.api.parsing.headers import client_address, cookie_value, is_same_origin, set_cookie
 from quietswap.chain.chain import NodeUnavailable
-from quietswap.clients.client import day_of
 from quietswap.clock import Clock
 from quietswap.errors.base import RequestError
-from quietswap.operator.act import (
-    ActionRefused,
-    ActionUnrecorded,
-    OperatorParts,
-    form_token,
-)
-from quietswap.operator.operators import ClientRow
+from quietswap.operator.act import OperatorParts, form_token
 from quietswap.operator.page import (
     PATH,
     SECURITY_HEADERS,
     OperatorOptions,
-    Page,
     PageRequest,
-    bare,
-    element,
-    joined,
+    page,
     redirect,
-    rendered,
 )
-from quietswap.operator.pages import clients, health, orders, relay, sources
-from quietswap.operator.pages import health as node
-from quietswap.operator.pages.clients import (
-    pause_source_page,
-    refused_page,
-    resume_source_page,
-    revoke_key_page,
-    unrecorded_page,
-)
-from quietswap.operator.pages.health import login_page
-from quietswap.operator.stream import OperatorStream
+from quietswap.operator.pages import Views
 from quietswap.orders.stores import StoreUnavailable
-
-# Which page a path shows, and which action a posted form takes.
-
-
-HOURS = (6, 24, 168)
-"""Lengths of time that can be chosen."""
-_DAY_H = 24
-_ENTRIES = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Views:
-    """`show` returns a page, `act` the path to go to after an action."""
-
-    parts: OperatorParts
-    options: OperatorOptions
-    clock: Clock
-
-    async def show(self, request: PageRequest) -> Page | None:
-        """Return the page of a path; None if there is none. Raises StoreUnavailable."""
-        pages: dict[str, Callable[[PageRequest], Awaitable[Page]]] = {
-            "": self._overview,
-            "/orders": self._orders,
-            "/sources": self._sources,
-            "/relay": self._relay,
-            "/node": self._node,
-            "/clients": self._clients,
-            "/health": self._health,
-            "/audit": self._audit,
-        }
-        found = pages.get(request.path)
-        if found is not None:
-            return await found(request)
-        match request.path.split("/")[1:]:
-            case ["orders", order_id]:
-                detail = await self.parts.orders.detail(order_id)
-                return orders.order_page(detail, self.options) if detail else None
-            case ["keys", key_id, "revoke"]:
-                key = await self.parts.search.key(key_id)
-                return revoke_key_page(request, key, self.clock.now_ms()) if key else None
-            case ["sources", name, "pause"] if name in self.options.sources:
-                return pause_source_page(request, name)
-            case ["sources", name, "resume"] if name in self.options.sources:
-                return resume_source_page(request, name)
-        return None
-
-    async def act(self, request: PageRequest) -> Page | str | None:
-        """Do what a form asks, and return where to go; a page if it was refused.
-
-        Raises StoreUnavailable.
-        """
-        actions, operator = self.parts.actions, request.session.operator
-        try:
-            match request.path.split("/")[1:]:
-                case ["keys", key_id, "revoke"]:
-                    await actions.revoke_key(operator, key_id)
-                    return "/audit"
-                case ["sources", name, "pause"]:
-                    await actions.pause_source(operator, name, request.form.get("reason", ""))
-                    return "/sources"
-                case ["sources", name, "resume"]:
-                    await actions.resume_source(operator, name)
-                    return "/sources"
-        except ActionRefused as refusal:
-            return refused_page("Not done", str(refusal), _back(request))
-        except ActionUnrecorded as error:
-            return unrecorded_page(str(error), _back(request))
-        return None
-
-    async def _overview(self, _: PageRequest) -> Page:
-        parts = self.parts
-        return health.overview_page(
-            *await asyncio.gather(
-                parts.health(),
-                parts.search.open_orders(),
-                parts.figures(health.OVERVIEW, _DAY_H),
-                parts.figures.reports(),
-                parts.paused_sources.list(),
-            ),
-            sources=self.options.sources,
-        )
-
-    async def _orders(self, request: PageRequest) -> Page:
-        text = request.query.get("q", "").strip()[:200]
-        place = orders.place_of(request.query.get("after", ""))
-        return orders.orders_page(text, await self.parts.orders(text, place))
-
-    async def _sources(self, request: PageRequest) -> Page:
-        parts, hours = self.parts, _hours(request)
-        window, reports, paused = await asyncio.gather(
-            parts.figures(sources.MEASURES, hours),
-            parts.figures.reports(),
-            parts.paused_sources.list(),
-        )
-        names = self.options.sources
-        return sources.sources_page(names, window, reports, paused, hours=hours, choices=HOURS)
-
-    async def _relay(self, request: PageRequest) -> Page:
-        hours = _hours(request)
-        window, reports = await asyncio.gather(
-            self.parts.figures(relay.MEASURES, hours), self.parts.figures.reports()
-        )
-        return relay.relay_page(window, reports, hours=hours, choices=HOURS)
-
-    async def _node(self, request: PageRequest) -> Page:
-        hours = _hours(request)
-        window, reports = await asyncio.gather(
-            self.parts.figures(node.MEASURES, hours), self.parts.figures.reports()
-        )
-        return node.node_page(window, reports, hours=hours, choices=HOURS)
-
-    async def _clients(self, request: PageRequest) -> Page:
-        text = request.query.get("q", "").strip()[:200]
-        place = orders.place_of(request.query.get("after", ""))
-        after = None if place is None else (place.created_at_ms, place.order_id)
-        found = await self._found_clients(text, after)
-        return clients.clients_page(text, found, self.clock.now_ms())
-
-    async def _found_clients(self, text: str, after: tuple[int, str] | None) -> Sequence[ClientRow]:
-        """Return the clients that `text` names, or all; one more than a page if there are more."""
-        search, day = self.parts.search, day_of(self.clock.now_ms())
-        if not text:
-            return await search.clients(after, clients.PAGE + 1, day)
-        key = await search.key(text)
-        owners = await self.parts.orders.clients.find(key.client_id if key else text)
-        return [await search.client(owner, day) for owner in owners[: clients.PAGE]]
-
-    async def _health(self, _: PageRequest) -> Page:
-        return health.health_page(
-            *await asyncio.gather(self.parts.health(), self.parts.figures.reports())
-        )
-
-    async def _audit(self, _: PageRequest) -> Page:
-        return health.audit_page(await self.parts.audit.list(0, _ENTRIES))
-
-
-def _back(request: PageRequest) -> str:
-    """Return the page of what an action was about."""
-    return "/clients" if "/keys/" in request.path else "/sources"
-
-
-def _hours(request: PageRequest) -> int:
-    """Return the chosen length of time; a day for anything else than a choice."""
-    chosen = request.query.get("hours", "")
-    return next((hours for hours in HOURS if str(hours) == chosen), _DAY_H)
-
 
 _ASSETS = {"operator.css": "text/css; charset=utf-8", "operator.js": "text/javascript"}
 _MINUTE_S = 60
@@ -286,6 +119,96 @@ def cookie(name: str, value: str, max_age_s: int, *, secure: bool) -> str:
     return set_cookie(named, value, max_age_s, path=PATH, secure=secure)
 
 
+# The event stream that lets an open page refresh itself when any process counted something.
+#
+# It carries no data: a page reads itself again, with its own checks. One statement a second reads a
+# row for each process, so it does not depend on orders or clients. The session is checked as often.
+
+
+MOST_STREAMS = 50
+"""Open streams of one process."""
+_EVERY_S = 1.0
+_BEATS = 10
+"""Polls between two lines that keep the connection open."""
+_SLOW_S = 15.0
+_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"x-accel-buffering", b"no"),
+    *((name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()),
+]
+
+
+class OperatorStream:
+    """Counts the open streams of this process and serves each."""
+
+    def __init__(
+        self,
+        changes: Callable[[], Awaitable[int]],
+        is_stopping: Callable[[], bool],
+        clock: Clock,
+    ) -> None:
+        self._changes = changes
+        self._is_stopping = is_stopping
+        self._clock = clock
+        self._open = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether no further stream is served."""
+        return self._open >= MOST_STREAMS
+
+    async def serve(
+        self, is_live: Callable[[], Awaitable[bool]], receive: Receive, send: Send
+    ) -> None:
+        """Send `changed` after each change until the session, the client or the process ends."""
+        self._open += 1
+        leaving = asyncio.create_task(_until_gone(receive))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+            await _send(send, b"retry: 3000\n\n")
+            await self._follow(is_live, leaving, send)
+            await send(_body(b"", more=False))
+        except TimeoutError:
+            pass  # a client that takes no data; the server closes the connection
+        finally:
+            self._open -= 1
+            leaving.cancel()
+
+    async def _follow(
+        self, is_live: Callable[[], Awaitable[bool]], leaving: "asyncio.Task[None]", send: Send
+    ) -> None:
+        known: int | None = None
+        beat = 0
+        while not leaving.done() and not self._is_stopping():
+            try:
+                if not await is_live():
+                    await _send(send, b"event: ended\ndata: session\n\n")
+                    return
+                seen = await self._changes()
+            except StoreUnavailable:
+                seen = known if known is not None else 0
+            if known is not None and seen != known:
+                await _send(send, b"event: changed\ndata: 1\n\n")
+            known, beat = seen, beat + 1
+            if beat % _BEATS == 0:
+                await _send(send, b": beat\n\n")
+            await self._clock.sleep(_EVERY_S)
+
+
+async def _send(send: Send, text: bytes) -> None:
+    async with asyncio.timeout(_SLOW_S):
+        await send(_body(text, more=True))
+
+
+def _body(text: bytes, *, more: bool) -> Message:
+    return {"type": "http.response.body", "body": text, "more_body": more}
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 @dataclass(frozen=True, slots=True)
 class OperatorEndpoint:
     """The ASGI endpoint of the operator view."""
@@ -346,16 +269,12 @@ class OperatorEndpoint:
         if not request.is_text:
             return _refusal(*_UNREADABLE)
         found = await (self.views.act(request) if method == "POST" else self.views.show(request))
-        if isinstance(found, str):
-            return redirect(found)
-        if found is None:
-            return _refusal("Not found", 404, "There is no such page.")
-        return rendered(found, request)
+        return found or _refusal("Not found", 404, "There is no such page.")
 
     def _login_form(self, fault: str | None = None, status: int = 200) -> Response:
         """Return the form with a token of its own: a page of another site has no such cookie."""
         secret = secrets.token_hex(32)
-        response = bare("Log in", login_page(_login_token(secret), fault), status)
+        response = page("login.html", status, token=_login_token(secret), fault=fault)
         response.headers.append(
             "set-cookie", cookie(FORM_COOKIE, secret, _FORM_S, secure=self.options.secure)
         )
@@ -433,8 +352,7 @@ def _login_token(secret: str) -> str:
 
 
 def _refusal(title: str, status: int, said: str) -> Response:
-    back = element("p", element("a", "To the operator view", href=PATH))
-    return bare(title, joined(element("p", said), back), status)
+    return page("refusal.html", status, title=title, said=said)
 
 
 def _asset(name: str) -> Response:

@@ -1,1 +1,0 @@
-"""One module for each page of the operator."""
