@@ -5,9 +5,9 @@ from decimal import Decimal
 from quietswap.chain.address import Address
 from quietswap.quoting.quote import SourceOutcome, SourceReport
 from quietswap.quoting.scoring import IndicativePrice, SourcePrice
-from quietswap.tokens.token import WETH
-from quietswap.tokens.view import (
-    TokenDetails,
+from quietswap.tokens.token import (
+    WETH,
+    Token,
     TokenHolding,
     TokenPage,
     TokenView,
@@ -35,7 +35,7 @@ HOLDINGS = WalletHoldings(
     21_000_000,
     15 * 10**17,
     (
-        TokenHolding(WETH, TokenDetails(WETH, 18, "WETH", "Wrapped Ether"), 10**18, {ROUTER: 5}),
+        TokenHolding(WETH, Token(WETH, 18, "WETH", "Wrapped Ether"), 10**18, {ROUTER: 5}),
         TokenHolding(USDC, None, None, {ROUTER: None}),
     ),
 )

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from quietswap.chain.address import Address
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.clients.client import ApiKey
-from quietswap.tokens.token import WETH, TokenPolicy
+from quietswap.tokens.token import WETH, Token, TokenPolicy, TokenView, TokenWarning, TransferFee
 from quietswap.tokens.token_list import ListedToken, TokenCatalogue
 from quietswap.tokens.tokens import ListTokens
-from quietswap.tokens.view import TokenDetails, TokenView, TokenWarning, TransferFee
 
 KEY = ApiKey("key-1", "a page", 0, None, "client-1")
 OTHER = Address("0x" + "12" * 20)
@@ -20,14 +19,14 @@ class Reader:
     """A node that tells 18 decimals of each token, and keeps what it told."""
 
     is_down: bool = False
-    told: dict[Address, TokenDetails] = field(default_factory=dict)
+    told: dict[Address, Token] = field(default_factory=dict)
 
-    async def details(self, address: Address, client_id: str) -> TokenDetails | None:
+    async def details(self, address: Address, client_id: str) -> Token | None:
         if self.is_down:
             raise NodeUnavailable("down")
-        return self.told.setdefault(address, TokenDetails(address, 18, "X", "x"))
+        return self.told.setdefault(address, Token(address, 18, "X", "x"))
 
-    def known_details(self, address: Address) -> TokenDetails | None:
+    def known_details(self, address: Address) -> Token | None:
         return self.told.get(address)
 
     async def transfer_fee(self, address: Address, client_id: str) -> TransferFee:

@@ -10,7 +10,7 @@ from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.http_client import HttpClient
 from quietswap.sandbox.contracts.pools import ALL_TOKENS
 from quietswap.tokens.metadata import TokenReader
-from quietswap.tokens.view import TransferFee
+from quietswap.tokens.token import TransferFee
 from tests.chain.fake_node import fake_node
 from tests.chain.small_chain import NOBODY, WALLET, SmallChain, odd, small_chain
 from tests.defaults import NODE

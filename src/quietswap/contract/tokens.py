@@ -15,8 +15,7 @@ from quietswap.contract.base import (
     doc,
 )
 from quietswap.contract.wraps import Balance
-from quietswap.tokens.token import WETH
-from quietswap.tokens.view import TokenWarning
+from quietswap.tokens.token import WETH, TokenWarning
 
 Warning = Annotated[str, doc("Warning", "unlisted", enum=[w.value for w in TokenWarning])]
 ListName = Annotated[str, doc("Name of a token list", "Uniswap Labs Default")]

@@ -18,10 +18,7 @@ from quietswap.contract.wraps import Balance
 from quietswap.errors.requests import InvalidParameter
 from quietswap.quoting import http as quoting_http
 from quietswap.quoting.request import IndicativePriceRequest
-from quietswap.tokens.token import WETH
-from quietswap.tokens.view import TokenHolding, TokenPage, TokenView, WalletHoldings
-
-# Tokens and holdings: domain values to contract Structs.
+from quietswap.tokens.token import WETH, TokenHolding, TokenPage, TokenView, WalletHoldings
 
 
 def tokens_response(page: TokenPage, limit: int, offset: int) -> contract.TokensResponse:
@@ -73,9 +70,6 @@ def _holding(held: TokenHolding) -> contract.TokenBalance:
     )
 
 
-# Queries about tokens, balances and prices to domain values.
-
-
 def parse_search(query: Mapping[str, str]) -> str:
     """Return the text to search for, "" for all tokens. Raises InvalidParameter."""
     text = query.get("search", "")
@@ -115,9 +109,6 @@ def parse_price(query: Mapping[str, str]) -> IndicativePriceRequest:
     sell, buy, amount = parse_swap_amounts(query)
     parse_int(query, PriceQuery, "chainId")
     return IndicativePriceRequest(sell, buy, amount)
-
-
-# The handlers of tokens, balances and indicative prices. They change nothing.
 
 
 @operation("GET /api/v1/tokens", "INVALID_PARAMETER SERVICE_UNAVAILABLE", query=TokensQuery)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from cachetools import TLRUCache
 
@@ -9,14 +10,10 @@ from quietswap.chain import erc20, multicall, reads
 from quietswap.chain.address import Address
 from quietswap.chain.multicall import MULTICALL3, ViewCall
 from quietswap.chain.rpc import NodeReads
-from quietswap.chain.rpc_wire import Result, RpcErrorObject
+from quietswap.chain.rpc_wire import RpcErrorObject
 from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.clock import Clock
-from quietswap.tokens.token import Token
-from quietswap.tokens.view import TokenDetails, TokenHolding, TransferFee, WalletHoldings
-
-# Token metadata from the chain, cached: the decimals of a contract do not change.
-
+from quietswap.tokens.token import Token, TokenHolding, TransferFee, WalletHoldings
 
 _MOST_DECIMALS = 255
 
@@ -48,9 +45,6 @@ class TokenMetadataCache(TLRUCache[Address, Token | None]):
         super().__init__(size, expires, timer=clock.monotonic)
 
 
-# Tokens and holdings of wallets, read from the operator's nodes.
-
-
 _DETAILS_TTL_S, _NO_TOKEN_TTL_S = 3600.0, 60.0
 _TOKENS_CACHED = 10_000
 _DETAIL_GAS = 3_000_000
@@ -73,18 +67,18 @@ class TokenReader:
     ) -> None:
         self._nodes = nodes
         self._meter = meter
-        self._details: TLRUCache[Address, TokenDetails | None] = TLRUCache(
+        self._details: TLRUCache[Address, Token | None] = TLRUCache(
             _TOKENS_CACHED,
             lambda _, found, now: now + (_DETAILS_TTL_S if found else _NO_TOKEN_TTL_S),
             timer=clock.monotonic,
         )
 
-    async def details(self, address: Address, client_id: str) -> TokenDetails | None:
+    async def details(self, address: Address, client_id: str) -> Token | None:
         """Return metadata, cached; None if it is not an ERC-20. Raises NodeUnavailable."""
         await self._learn([address], self._nodes(client_id))
         return self._details.get(address)
 
-    def known_details(self, address: Address) -> TokenDetails | None:
+    def known_details(self, address: Address) -> Token | None:
         """Return metadata that was read lately, without a request; None if there is none."""
         return self._details.get(address)
 
@@ -112,48 +106,38 @@ class TokenReader:
         nodes = self._nodes(client_id)
         await self._learn(tokens, nodes)
         asked = [_views(token, wallet, spenders) for token in tokens]
-        views = [
-            ViewCall(MULTICALL3, multicall.BLOCK_NUMBER),
-            multicall.eth_balance(wallet),
-            *(view for of_token in asked for view in of_token),
-        ]
+        both = [ViewCall(MULTICALL3, multicall.BLOCK_NUMBER), multicall.eth_balance(wallet)]
+        every = [*both, *(view for of_token in asked for view in of_token)]
         gas = min(_OWN_GAS + _TOKEN_GAS * len(tokens), _MOST_GAS)
-        [result] = await nodes.batch([multicall.call(views, gas=gas)])
+        [result] = await nodes.batch([multicall.call(every, gas=gas)])
         if isinstance(result, RpcErrorObject) and result.is_verdict:
-            [result] = await nodes.batch([multicall.call(views[:2], gas=_OWN_GAS)])
+            [result] = await nodes.batch([multicall.call(both, gas=_OWN_GAS)])
             number, eth = reads.amounts(result, 2)
             rows: list[list[int | None]] = [[None] * (1 + len(spenders)) for _ in tokens]
         else:
-            answers = [erc20.read_uint(one) for one in multicall.answers(result, len(views))]
+            answers = [erc20.read_uint(one) for one in multicall.answers(result, len(every))]
             number, eth = reads.known(answers[0]), reads.known(answers[1])
-            rows = _rows(answers[2:], 1 + len(spenders))
+            width = 1 + len(spenders)
+            rows = [answers[at : at + width] for at in range(2, len(answers), width)]
         await _ask_alone(rows, number, asked, nodes)
-        return WalletHoldings(
-            wallet,
-            number,
-            eth,
-            tuple(
-                TokenHolding(
-                    token,
-                    self._details.get(token),
-                    row[0],
-                    dict(zip(spenders, row[1:], strict=True)),
-                )
-                for token, row in zip(tokens, rows, strict=True)
-            ),
-        )
+        held = []
+        for each, (balance, *amounts) in zip(tokens, rows, strict=True):
+            allowed = dict(zip(spenders, amounts, strict=True))
+            held.append(TokenHolding(each, self._details.get(each), balance, allowed))
+        return WalletHoldings(wallet, number, eth, tuple(held))
 
     async def _learn(self, tokens: Sequence[Address], nodes: NodeReads) -> None:
         """Read the metadata of tokens that are not cached, each in a call of its own."""
         missing = [token for token in tokens if token not in self._details]
         if not missing:
             return
-        calls = [multicall.call(_detail_views(token), gas=_DETAIL_GAS) for token in missing]
-        for token, result in zip(missing, await nodes.batch(calls), strict=True):
+        asked = ([*views(each), ViewCall(each, erc20.NAME)] for each in missing)
+        calls = [multicall.call(each, gas=_DETAIL_GAS) for each in asked]
+        for address, result in zip(missing, await nodes.batch(calls), strict=True):
             if isinstance(result, RpcErrorObject) and result.is_verdict:
-                self._details[token] = None
+                self._details[address] = None
             else:
-                self._details[token] = _details(token, multicall.answers(result, 4))
+                self._details[address] = _details(address, multicall.answers(result, 4))
 
 
 async def _ask_alone(
@@ -168,7 +152,10 @@ async def _ask_alone(
         return
     calls = [multicall.call(asked[at], gas=_ALONE_GAS, at=hex(number)) for at in failed]
     for at, result in zip(failed, await nodes.batch(calls), strict=True):
-        rows[at] = _alone(result, len(asked[at]))
+        if isinstance(result, RpcErrorObject) and result.is_verdict:
+            rows[at] = [None] * len(asked[at])
+        else:
+            rows[at] = [erc20.read_uint(one) for one in multicall.answers(result, len(asked[at]))]
 
 
 def _views(token: Address, wallet: Address, spenders: Sequence[Address]) -> list[ViewCall]:
@@ -176,25 +163,6 @@ def _views(token: Address, wallet: Address, spenders: Sequence[Address]) -> list
     return [ViewCall(token, data) for data in asked]
 
 
-def _detail_views(token: Address) -> list[ViewCall]:
-    asked = (erc20.DECIMALS, erc20.SYMBOL, erc20.NAME, erc20.balance_of(MULTICALL3))
-    return [ViewCall(token, data) for data in asked]
-
-
-def _details(address: Address, answers: Sequence[bytes | None]) -> TokenDetails | None:
-    decimals, balance = erc20.read_uint(answers[0]), erc20.read_uint(answers[3])
-    if decimals is None or balance is None or decimals > _MOST_DECIMALS:
-        return None
-    return TokenDetails(
-        address, decimals, erc20.read_symbol(answers[1]), erc20.read_name(answers[2])
-    )
-
-
-def _rows(numbers: Sequence[int | None], width: int) -> list[list[int | None]]:
-    return [list(numbers[at : at + width]) for at in range(0, len(numbers), width)]
-
-
-def _alone(result: Result, width: int) -> list[int | None]:
-    if isinstance(result, RpcErrorObject) and result.is_verdict:
-        return [None] * width
-    return [erc20.read_uint(one) for one in multicall.answers(result, width)]
+def _details(address: Address, answers: list[bytes | None]) -> Token | None:
+    found = token(address, answers)
+    return found and replace(found, name=erc20.read_name(answers[3]))

@@ -9,17 +9,17 @@ from quietswap.clients.client import ApiKey
 from quietswap.failures import service_unavailable
 from quietswap.foreign_text import harmless
 from quietswap.tokens.metadata import TokenReader
-from quietswap.tokens.token import TokenPolicy
-from quietswap.tokens.token_list import BUILT_IN, ListedToken, TokenCatalogue
-from quietswap.tokens.view import (
-    TokenDetails,
+from quietswap.tokens.token import (
+    Token,
     TokenPage,
+    TokenPolicy,
     TokenView,
     TokenWarning,
     TransferFee,
     WalletHoldings,
     own_warnings,
 )
+from quietswap.tokens.token_list import BUILT_IN, ListedToken, TokenCatalogue
 
 _LONGEST_SEARCH = 100
 _BUILT_IN_DECIMALS = {token.address: token.decimals for token in BUILT_IN}
@@ -50,20 +50,9 @@ class ListTokens:
 
     def _listed(self, token: ListedToken) -> TokenView:
         """Return a token without a request, with the decimals of the contract if they are known."""
-        return self._corrected(
-            token, self._reader.measured_fee(token.address), self._known_decimals(token.address)
-        )
-
-    def _known_decimals(self, address: Address) -> int | None:
-        details = self._reader.known_details(address)
-        return details.decimals if details else _BUILT_IN_DECIMALS.get(address)
-
-    def _corrected(
-        self, token: ListedToken, fee: TransferFee | None, decimals: int | None
-    ) -> TokenView:
-        if decimals is None or decimals == token.decimals:
-            return self._view(token, fee, [])
-        return self._view(token, fee, [TokenWarning.WRONG_DECIMALS], decimals=decimals)
+        details = self._reader.known_details(token.address)
+        decimals = details.decimals if details else _BUILT_IN_DECIMALS.get(token.address)
+        return self._view(token, self._reader.measured_fee(token.address), decimals)
 
     async def _one(self, address: Address, client_id: str) -> TokenView | None:
         listed = self._catalogue.get(address)
@@ -79,10 +68,10 @@ class ListTokens:
         except NodeUnavailable:
             return self._listed(listed)
         if details is None:
-            return self._view(listed, None, [TokenWarning.NOT_A_TOKEN])
-        return self._corrected(listed, fee, details.decimals)
+            return self._view(listed, None, None, TokenWarning.NOT_A_TOKEN)
+        return self._view(listed, fee, details.decimals)
 
-    async def _unlisted(self, details: TokenDetails, client_id: str) -> TokenView:
+    async def _unlisted(self, details: Token, client_id: str) -> TokenView:
         warnings = [TokenWarning.UNLISTED]
         if self._catalogue.has_symbol(details.symbol):
             warnings.append(TokenWarning.IMITATES)
@@ -90,17 +79,20 @@ class ListTokens:
             warnings.append(TokenWarning.IMITATES_NAME)
         fee = await self._reader.transfer_fee(details.address, client_id)
         plain = ListedToken(details.address, details.symbol, details.name, details.decimals)
-        return self._view(plain, fee, warnings)
+        return self._view(plain, fee, None, *warnings)
 
     def _view(
         self,
         token: ListedToken,
         fee: TransferFee | None,
-        warnings: list[TokenWarning],
-        *,
-        decimals: int | None = None,
+        decimals: int | None,
+        *warnings: TokenWarning,
     ) -> TokenView:
-        refused = [TokenWarning.REFUSED] if self._policy.refusal(token.address) else []
+        """Return a token; `decimals` are those of the contract, None if they are not known."""
+        if decimals is not None and decimals != token.decimals:
+            warnings += (TokenWarning.WRONG_DECIMALS,)
+        if self._policy.refusal(token.address):
+            warnings += (TokenWarning.REFUSED,)
         return TokenView(
             address=token.address,
             symbol=token.symbol,
@@ -109,7 +101,7 @@ class ListTokens:
             logo_uri=token.logo_uri,
             lists=token.lists,
             transfer_fee_bps=fee.bps if fee else None,
-            warnings=tuple(warnings + refused + own_warnings(token.address, fee)),
+            warnings=(*warnings, *own_warnings(token.address, fee)),
         )
 
 
@@ -120,11 +112,11 @@ def _address(text: str) -> Address | None:
         return None
 
 
-# GET /api/v1/mev/balances/:userAddress: balances and router allowances at one block.
-
-
 class GetBalances:
-    """`routers`: the contracts that quotes of this service can name as the one to approve."""
+    """Balances and router allowances at one block.
+
+    `routers`: the contracts that quotes of this service can name as the one to approve.
+    """
 
     def __init__(self, reader: TokenReader, routers: Sequence[Address]) -> None:
         self._reader = reader

@@ -49,7 +49,7 @@ from quietswap.quoting.wallet_effects import SwapBounds, arrived, broken_rule
 from quietswap.routers.calldata import payer
 from quietswap.routers.method import Measure
 from quietswap.routers.methods import measure
-from quietswap.tokens.view import TransferFee
+from quietswap.tokens.token import TransferFee
 
 MeasuresItself = Callable[[Route], bool]
 """Returns whether the router of a route compares its own balance with the minimum output. It then
