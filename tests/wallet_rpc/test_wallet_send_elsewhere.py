@@ -45,9 +45,9 @@ class Looking(ManualClock):
 
 def elsewhere(desk: Desk, clock: ManualClock, relay: ScriptedRelay) -> SendRawTransaction:
     """Return the same use case of another process on the same database."""
-    core = desk.send._core
+    core = desk.send.core
     delivery = OrderDelivery(core.orders, core.chain, {2: relay, 4: relay}, clock)
-    return SendRawTransaction(replace(core, delivery=delivery, clock=clock), desk.send._match)
+    return SendRawTransaction(replace(core, delivery=delivery, clock=clock), desk.send.match)
 
 
 @pytest.mark.parametrize(

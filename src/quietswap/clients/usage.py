@@ -1,6 +1,7 @@
 """GET /api/v1/mev/usage: what the client of a key may use, and has used today."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any
 
 from quietswap.api.json import iso_timestamp
@@ -13,16 +14,16 @@ from quietswap.orders.stores import RateWindow
 from quietswap.storage.client_usage import UsageStore
 
 
+@dataclass(frozen=True, slots=True)
 class GetUsage:
-    def __init__(self, usage: UsageStore, clock: Clock) -> None:
-        self._usage = usage
-        self._clock = clock
+    usage: UsageStore
+    clock: Clock
 
     async def __call__(self, key: ApiKey) -> ClientUsage:
         """Return usage and limits of the key's client. Raises StoreUnavailable."""
-        now = self._clock.now_ms()
+        now = self.clock.now_ms()
         used, open_orders = await asyncio.gather(
-            self._usage.day(key.client_id, day_of(now)), self._usage.open_orders(key.client_id)
+            self.usage.day(key.client_id, day_of(now)), self.usage.open_orders(key.client_id)
         )
         return ClientUsage(key.client_id, key.limits or ClientLimits(), used, open_orders, now)
 

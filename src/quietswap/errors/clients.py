@@ -46,17 +46,13 @@ class Forbidden(RequestError, status=403, shape=ForbiddenDetails):
         )
 
 
-class ClientLimitError(RequestError):
-    """A limit of the client does not allow the request; nothing was stored or sent."""
-
-
 class WalletNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
     """The wallet."""
 
     user_address: Annotated[AddressText, doc("Wallet of the request", WALLET)] = ""
 
 
-class WalletNotAllowed(ClientLimitError, status=403, shape=WalletNotAllowedDetails):
+class WalletNotAllowed(RequestError, status=403, shape=WalletNotAllowedDetails):
     """The client may not trade for this wallet."""
 
     example = {"wallet": WALLET}
@@ -71,7 +67,7 @@ class TokenNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
     token: Annotated[AddressText, doc("Token that is not on the list", USDC)] = ""
 
 
-class TokenNotAllowed(ClientLimitError, status=403, shape=TokenNotAllowedDetails):
+class TokenNotAllowed(RequestError, status=403, shape=TokenNotAllowedDetails):
     """The client may not trade this token. None: what a transaction moves is not known."""
 
     example = {"token": USDC}
@@ -87,7 +83,7 @@ class TokenNotAllowed(ClientLimitError, status=403, shape=TokenNotAllowedDetails
             super().__init__("this client may not trade this token", {"token": token}, _ASK)
 
 
-class SwapValueUnknown(ClientLimitError, status=403):
+class SwapValueUnknown(RequestError, status=403):
     """The client has a limit in USD, and the value of this swap or transaction is not known."""
 
     def __init__(self, *, unknown_content: bool = False) -> None:
@@ -111,7 +107,7 @@ class SwapValueLimitDetails(WireStruct, frozen=True, kw_only=True):
     value_usd: UsdText = ""
 
 
-class SwapValueLimitExceeded(ClientLimitError, status=403, shape=SwapValueLimitDetails):
+class SwapValueLimitExceeded(RequestError, status=403, shape=SwapValueLimitDetails):
     """The value of the swap is above the client's limit for one swap."""
 
     example = {"limit_cents": 150_000, "value_cents": 300_000}
@@ -132,7 +128,7 @@ class QuoteLimitDetails(WireStruct, frozen=True, kw_only=True):
     resets_at: ResetsAt = ""
 
 
-class QuoteLimitExceeded(ClientLimitError, status=429, shape=QuoteLimitDetails):
+class QuoteLimitExceeded(RequestError, status=429, shape=QuoteLimitDetails):
     """The client has used its quotes of this UTC day.
 
     It ends at `reset_ms` (Unix ms), which is in `retry_after` seconds.
@@ -159,7 +155,7 @@ class DailyValueLimitDetails(WireStruct, frozen=True, kw_only=True):
     resets_at: ResetsAt = ""
 
 
-class DailyValueLimitExceeded(ClientLimitError, status=429, shape=DailyValueLimitDetails):
+class DailyValueLimitExceeded(RequestError, status=429, shape=DailyValueLimitDetails):
     """The swap would exceed the USD that the client may swap on one UTC day.
 
     It ends at `reset_ms` (Unix ms), which is in `retry_after` seconds.
@@ -199,7 +195,7 @@ class OpenOrderLimitDetails(WireStruct, frozen=True, kw_only=True):
     limit: Annotated[int, doc("Open orders at the same time", 20)] = 0
 
 
-class OpenOrderLimitExceeded(ClientLimitError, status=409, shape=OpenOrderLimitDetails):
+class OpenOrderLimitExceeded(RequestError, status=409, shape=OpenOrderLimitDetails):
     """The client has as many open orders as it may have."""
 
     example = {"limit": 20}

@@ -42,10 +42,10 @@ _PREFLIGHT = (
 class _Refused(Exception):
     """The whole body is refused with an HTTP status and one error without an id."""
 
-    def __init__(self, status: int, error: RpcError) -> None:
-        super().__init__(error.message)
+    def __init__(self, status: int, code: int, text: str, data: Any = None) -> None:
+        super().__init__(text)
         self.status = status
-        self.error = error
+        self.error = RpcError(code, text, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +86,20 @@ class WalletRpcEndpoint:
         except RequestError as error:
             status = status_of(error.code, self.name)
             data = {"code": error.code, "details": error.details}
-            raise _Refused(
-                status, RpcError(parameters.INVALID_REQUEST, error.message, data)
-            ) from None
+            raise _Refused(status, parameters.INVALID_REQUEST, error.message, data) from None
         except BodyMemoryFull:
             text = "too many requests are being received; nothing was sent; try again in a second"
-            raise _Refused(503, RpcError(parameters.LIMIT_EXCEEDED, text)) from None
+            raise _Refused(503, parameters.LIMIT_EXCEEDED, text) from None
         except StoreUnavailable as error:
             observe.request_unserved(request_id, self.name, str(error))
             text = "a part of the service is away; nothing was sent; try again in a few seconds"
-            raise _Refused(503, RpcError(parameters.RESOURCE_UNAVAILABLE, text)) from None
+            raise _Refused(503, parameters.RESOURCE_UNAVAILABLE, text) from None
         except _Refused:
             raise
         except Exception as error:  # noqa: BLE001  the answer must be JSON-RPC
             observe.request_failed(request_id, self.name, error)
-            raise _Refused(500, parameters.service_failed(request_id)) from None
+            failure = parameters.service_failed(request_id)
+            raise _Refused(500, failure.code, failure.message, failure.data) from None
 
     async def _token(self, scope: Scope) -> WalletRpcToken:
         """Return the live token of the path. Wrong tokens count as wrong API keys do."""
@@ -117,7 +116,7 @@ class WalletRpcEndpoint:
         text = "too many requests with a wrong RPC URL; nothing was sent"
         await self._count_address(scope, "guess", limits.failures, text)
         text = "this RPC URL does not exist or was revoked; nothing was sent"
-        raise _Refused(401, RpcError(parameters.RESOURCE_NOT_FOUND, text, {"code": "UNAUTHORIZED"}))
+        raise _Refused(401, parameters.RESOURCE_NOT_FOUND, text, {"code": "UNAUTHORIZED"})
 
     async def _count_address(self, scope: Scope, name: str, most: int, text: str) -> None:
         """Count the request for its client address; `text` is the refusal of too many."""
@@ -125,9 +124,8 @@ class WalletRpcEndpoint:
         window_s = self.options.limits.window_s
         window = await self.use_cases.guesses.hit(f"{name}:{address}", most, window_s)
         if not window.allowed:
-            raise _Refused(
-                429, RpcError(parameters.LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED"})
-            )
+            code = {"code": "RATE_LIMIT_EXCEEDED"}
+            raise _Refused(429, parameters.LIMIT_EXCEEDED, text, code)
 
     async def _answer(self, scope: Scope, token: WalletRpcToken, raw: bytes) -> bytes:
         try:

@@ -6,6 +6,7 @@ have passed. The bytes only ever go to a private relay.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from quietswap.chain.chain import DryRun, NodeUnavailable, signed_swap
 from quietswap.chain.signed import SignedTransaction
@@ -28,12 +29,12 @@ NOT_SENT_ANYWHERE = "not sent anywhere: "
 """Every message about a transaction that no relay got begins with it."""
 
 
+@dataclass(frozen=True, slots=True)
 class SendRawTransaction:
     """Send what a wallet signed, privately. Gas, fees and nonce are the wallet's own, in bounds."""
 
-    def __init__(self, core: SubmitOrder, match: MatchTransaction) -> None:
-        self._core = core
-        self._match = match
+    core: SubmitOrder
+    match: MatchTransaction
 
     async def __call__(self, token: WalletRpcToken, raw_hex: str) -> str:
         """Return the transaction's hash, once its order is stored and sent.
@@ -48,7 +49,7 @@ class SendRawTransaction:
             signed = decode_signed(raw_hex, OrderKind.SWAP)
             if signed.sender not in token.wallets:
                 raise InvalidSignature.other_signer(signed.sender, "a wallet of this RPC URL")
-            known = await self._core.orders.by_hash(signed.hash)
+            known = await self.core.orders.by_hash(signed.hash)
             if known is not None and known.client_id != token.client_id:
                 raise SignatureReplay
         if known is not None:
@@ -60,7 +61,7 @@ class SendRawTransaction:
                 found, ready = await self._check(token, signed, known)
         except RequestError:
             with _not_sent():
-                stored = await self._core.stored_meanwhile(signed, known)
+                stored = await self.core.stored_meanwhile(signed, known)
             if stored is None or stored.client_id != token.client_id:
                 raise
             return _hash_of(await self._delivered(stored))
@@ -72,7 +73,7 @@ class SendRawTransaction:
         A relay may refuse to connect for seconds: until the response is stored, it is not known
         whether it got the bytes. After that time the order is the tracker's to send.
         """
-        core = self._core
+        core = self.core
         order = await core.delivery.wait_for(order)
         began_ms = order.watch_until_ms - core.limits.watch_ms
         while order.status is OrderStatus.PENDING:
@@ -94,7 +95,7 @@ class SendRawTransaction:
         if known.failure.code is FailureCode.NOT_SENT:
             return False
         with _not_sent():
-            head = await self._core.chain.head()
+            head = await self.core.chain.head()
         if known.sent_head is not None and head.number <= known.sent_head:
             raise rules.rejected_before(known)
         return False
@@ -102,12 +103,12 @@ class SendRawTransaction:
     async def _check(
         self, token: WalletRpcToken, signed: SignedTransaction, known: Order | None
     ) -> tuple[MatchedTransaction, PreflightResult]:
-        core = self._core
+        core = self.core
         head = await core.chain.head()
         rules.check_intrinsic_gas(signed, is_amsterdam=head.is_amsterdam)
-        rules.check_fee(signed, head.next_base_fee, self._match.policy.max_fee_per_gas)
+        rules.check_fee(signed, head.next_base_fee, self.match.policy.max_fee_per_gas)
         own = await core.orders.own_nonces(token.client_id, signed.sender)
-        found = await self._match(token, signed, own, known)
+        found = await self.match(token, signed, own, known)
         rules.check_bump(signed, [fee_cap(order) for order in found.replaces])
         if (
             found.spend.batched and not found.replaces
@@ -126,7 +127,7 @@ class SendRawTransaction:
 
         A `transaction` behind an open order is not run: its result may depend on that order.
         """
-        plan, chain = found.plan, self._core.chain
+        plan, chain = found.plan, self.core.chain
         is_behind = any(nonce < signed.nonce for nonce in own.live)
         if plan.kind is OrderKind.TRANSACTION and is_behind:
             return await preflight(chain, signed, found.spend, RPC_CALL, None)
@@ -143,7 +144,7 @@ class SendRawTransaction:
         """Refuse a nonce after the next free one; the public mempool is read only if it matters."""
         if signed.nonce <= next_free_nonce(latest, latest, own):
             return
-        chain, sender = self._core.chain, signed.sender
+        chain, sender = self.core.chain, signed.sender
         await chain.newest_number()  # `latest` may be of a backend that lags
         latest = max(latest, (await chain.nonces([sender]))[sender])
         pending = await chain.pending_nonce(sender)
@@ -156,7 +157,7 @@ class SendRawTransaction:
         ready: PreflightResult,
         known: Order | None,
     ) -> str:
-        core = self._core
+        core = self.core
         fresh = core.new_planned(signed, found.plan, ready)
         checked = "; ".join(filter(None, (found.origin, _words(found, ready.run))))
         try:
@@ -169,7 +170,7 @@ class SendRawTransaction:
         except RequestError as error:
             with _not_sent():
                 if isinstance(error, ValidationError):  # QUOTE_USED, without the open order's id
-                    await self._match.require_unused(found.plan, signed)
+                    await self.match.require_unused(found.plan, signed)
                 raise error
         if delivered.order.order_id != fresh.order_id and known is None:  # of another process
             return _hash_of(await self._delivered(delivered.order))
