@@ -62,18 +62,13 @@ class RequestMiddleware:
 
 
 def request_id_of(scope: Scope) -> str:
-    """Return the id that the request brings if it is plain, otherwise a new one."""
-    sent: bytes = dict(scope["headers"]).get(b"x-request-id", b"")
-    return sent.decode() if _PLAIN.fullmatch(sent) else _new_id()
+    """Return the id that the request brings if it is plain, otherwise 64 random bits in hex.
 
-
-def _new_id() -> str:
-    """Return 64 random bits in hex. Ids are unique, not secret.
-
-    `os.urandom` releases the GIL, which costs more than the id. The generator of `random` is seeded
-    by the operating system, again in each forked process.
+    Ids are unique, not secret. `os.urandom` releases the GIL, which costs more than the id. The
+    generator of `random` is seeded by the operating system, again in each forked process.
     """
-    return f"{random.getrandbits(64):016x}"
+    sent: bytes = dict(scope["headers"]).get(b"x-request-id", b"")
+    return sent.decode() if _PLAIN.fullmatch(sent) else f"{random.getrandbits(64):016x}"
 
 
 _SECRET = re.compile(r"(/rpc/|qr_).*", re.IGNORECASE | re.DOTALL)
@@ -159,14 +154,10 @@ def error_response(error: errors.RequestError, operation: str) -> Response:
 
 def _headers(error: errors.RequestError) -> dict[str, str]:
     """Return the headers that RFC 9110 requires with an error."""
+    retry_after = getattr(error, "retry_after", None)
+    if retry_after is not None:
+        return {"retry-after": str(retry_after)}
     match error:
-        case (
-            errors.RateLimitExceeded()
-            | errors.TooManyStreams()
-            | errors.QuoteLimitExceeded()
-            | errors.DailyValueLimitExceeded()
-        ):
-            return {"retry-after": str(error.retry_after)}
         case errors.MethodNotAllowed():
             return {"allow": ", ".join(error.allowed)}
         case errors.Unauthorized():

@@ -322,7 +322,8 @@ async def read_body(
     declared length: the closing empty message of the server is not awaited. A body that is cut off
     or late is malformed (ValidationError), so a slow client cannot hold a connection.
     """
-    declared = _declared_length(headers)
+    length = headers.get(b"content-length", b"")
+    declared = int(length[:20]) if length.isdigit() else None
     if declared is not None and declared > limit:
         raise PayloadTooLarge(limit=limit)
     try:
@@ -353,8 +354,3 @@ async def _received(
             raise PayloadTooLarge(limit=limit)
         if size == declared or not message.get("more_body", False):
             return b"".join(chunks)
-
-
-def _declared_length(headers: Headers) -> int | None:
-    text = headers.get(b"content-length", b"")
-    return int(text[:20]) if text.isdigit() else None
