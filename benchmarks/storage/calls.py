@@ -19,10 +19,8 @@ from benchmarks.storage.content import (
 from quietswap.chain.address import Address
 from quietswap.orders.order import Order, OrderEvent, OrderEventType, OrderStatus, Transition
 from quietswap.orders.retention import RetentionJob
-from quietswap.orders.stores import PREFIXES
 from quietswap.orders.transition import event_for, with_transition
 from quietswap.storage.factory import Storage
-from quietswap.storage.order_pages import OrderRetention
 
 PAGE = 50
 
@@ -183,13 +181,11 @@ class _HourLater:
 def clearings(side: Side, count: int) -> Sequence[Call]:
     """Clear a batch of bytes and of quotes."""
     storage = side.storage
-    history = OrderRetention(storage.database, PREFIXES)
     clearing = RetentionJob(
-        storage.quotes,
-        storage.orders,
-        _HourLater(side.shape),
-        history,
+        quotes=storage.quotes,
+        orders=storage.orders,
         events=storage.events,
+        clock=_HourLater(side.shape),
         events_kept_ms=86_400_000,
     )
     return [clearing] * count

@@ -12,12 +12,11 @@ from structlog.testing import capture_logs
 from quietswap.clients.keys import Authenticate
 from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.orders.retention import BATCH, RetentionJob
-from quietswap.orders.stores import PREFIXES, new_order_id
+from quietswap.orders.stores import new_order_id
 from quietswap.server.background import _delete_old_data, start_key_uses
 from quietswap.server.container import Container
 from quietswap.server.settings.schema import Settings
 from quietswap.storage.factory import Storage
-from quietswap.storage.order_pages import OrderRetention
 from tests.storage.examples import HandClock, a_quote, an_event, an_order
 
 HOUR_MS = 3_600_000
@@ -25,12 +24,10 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def keep(storage: Storage, clock: HandClock) -> RetentionJob:
-    history = OrderRetention(storage.database, PREFIXES)
     return RetentionJob(
-        storage.quotes,
-        storage.orders,
-        clock,
-        history,
+        quotes=storage.quotes,
+        orders=storage.orders,
+        clock=clock,
         events=storage.events,
         events_kept_ms=24 * HOUR_MS,
     )
@@ -178,13 +175,11 @@ async def test_orders_are_kept_unless_the_operator_says_how_long(
 async def test_only_orders_that_are_over_are_deleted_with_all_that_is_theirs(
     storage: Storage, clock: HandClock
 ) -> None:
-    history = OrderRetention(storage.database, PREFIXES)
     keep = RetentionJob(
-        storage.quotes,
-        storage.orders,
-        clock,
-        history,
-        30 * DAY_MS,
+        quotes=storage.quotes,
+        orders=storage.orders,
+        clock=clock,
+        orders_kept_ms=30 * DAY_MS,
         events=storage.events,
         events_kept_ms=30 * DAY_MS,
     )
@@ -216,5 +211,4 @@ async def test_only_orders_that_are_over_are_deleted_with_all_that_is_theirs(
 async def test_many_old_orders_go_batch_by_batch(storage: Storage, clock: HandClock) -> None:
     for _ in range(5):
         await _stored(storage, clock, "ord", status=OrderStatus.CONFIRMED, watched=False)
-    history = OrderRetention(storage.database, PREFIXES)
-    assert [await history.delete_over(clock.ms + 1, 2) for _ in range(4)] == [2, 2, 1, 0]
+    assert [await storage.orders.delete_over(clock.ms + 1, 2) for _ in range(4)] == [2, 2, 1, 0]

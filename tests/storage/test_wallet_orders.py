@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -10,7 +11,7 @@ from quietswap.errors.requests import ValidationError
 from quietswap.orders.order import AT_LARGE, Failure, FailureCode, OrderKind, OrderStatus
 from quietswap.quoting.quote import QuoteKind, Trade
 from quietswap.storage.factory import Storage
-from quietswap.storage.order_rows import CONTENDERS, SAME_TRADE, reads_of_kind
+from quietswap.storage.order_pages import CONTENDERS, SAME_TRADE, page_sql, total_sql
 from tests.storage.examples import (
     BUY,
     OTHER_WALLET,
@@ -87,14 +88,13 @@ async def test_other_kinds_have_pages_of_their_own(storage: Storage) -> None:
     await store(storage.orders, an_order(kind=OrderKind.TRANSACTION))
     await store(storage.orders, an_order(kind=OrderKind.APPROVAL, client_id="client-2"))
     ids = [order.order_id for order in reversed(orders)]
-    page = storage.orders.page_of_kind
-    of = ("client-1", WALLET, OrderKind.APPROVAL)
-    first = await page(*of, None, limit=2, offset=0)
+    page = partial(storage.orders.page, "client-1", WALLET, kind=OrderKind.APPROVAL)
+    first = await page(None, limit=2, offset=0)
     assert ([line.order_id for line in first.orders], first.total) == (ids[:2], 4)
     assert {line.kind for line in first.orders} == {"approval"}
-    rest = await page(*of, None, limit=10, offset=2)
+    rest = await page(None, limit=10, offset=2)
     assert ([line.order_id for line in rest.orders], rest.total) == (ids[2:], 4)
-    failed = await page(*of, OrderStatus.FAILED, limit=10, offset=0)
+    failed = await page(OrderStatus.FAILED, limit=10, offset=0)
     assert ([line.order_id for line in failed.orders], failed.total) == (ids[:1], 1)
 
 
@@ -111,8 +111,8 @@ async def test_a_page_of_any_kind_has_all_orders_of_the_wallet(storage: Storage)
         await store(storage.orders, an_order(**stranger))
 
     async def page(status: OrderStatus | None, limit: int, offset: int) -> tuple[list[str], int]:
-        of = ("client-1", WALLET, None, status)
-        found = await storage.orders.page_of_kind(*of, limit=limit, offset=offset)
+        of = ("client-1", WALLET, status, limit, offset)
+        found = await storage.orders.page(*of, kind=None)
         return [line.order_id for line in found.orders], found.total
 
     orders = [order for same in of_kind.values() for order in same]
@@ -142,8 +142,10 @@ async def test_every_kind_has_a_status_record_of_its_client(
 async def test_a_page_of_another_kind_is_read_by_its_index(
     storage: Storage, status: OrderStatus | None
 ) -> None:
-    reads = reads_of_kind("sqlite", "client-1", WALLET, OrderKind.APPROVAL, status, 10, 0)
-    for sql, args in ((reads.page, reads.of_page), (reads.total, reads.of_total)):
+    of = ("client-1", WALLET, status) if status else ("client-1", WALLET)
+    page = (page_sql("sqlite", status, OrderKind.APPROVAL), (*of, *of, 10, 0))
+    total = (total_sql(status, OrderKind.APPROVAL), of)
+    for sql, args in (page, total):
         plan = await plan_of(storage, sql, args)
         assert " INDEX orders_of_other_kinds " in plan
         assert "TEMP" not in plan, "the index already has the order"
@@ -154,12 +156,13 @@ async def test_a_page_of_another_kind_is_read_by_its_index(
 async def test_a_page_of_any_kind_reads_swaps_by_their_index(
     storage: Storage, status: OrderStatus | None
 ) -> None:
-    reads = reads_of_kind("sqlite", "client-1", WALLET, None, status, 10, 0)
+    of = ("client-1", WALLET, status) if status else ("client-1", WALLET)
     swaps = "orders_history_by_status" if status else "orders_history"
-    plan = await plan_of(storage, reads.page, reads.of_page)
+    args = (*of, *of, *(*of, 10) * len(OrderKind), 10, 0)
+    plan = await plan_of(storage, page_sql("sqlite", status, None), args)
     assert f" COVERING INDEX {swaps} " in plan
     assert " INDEX orders_of_other_kinds " in plan
-    counts = await plan_of(storage, reads.total, reads.of_total)
+    counts = await plan_of(storage, total_sql(status, None), (*of, *of))
     assert "SEARCH order_counts " in counts
     assert " INDEX orders_of_other_kinds " in counts
     assert "orders_history" not in counts

@@ -37,18 +37,12 @@ class GetOrderHistory:
         offset: int,
         kind: OrderKind | None,
     ) -> OrderPage:
-        """Return one page and the total of the same filter.
+        """Return one page and the total of the same filter, from one snapshot.
 
-        `kind` None lists all kinds.
-
-        Both come from one snapshot for swaps. Pages with other kinds are live, as filtered ones.
+        `kind` None lists all kinds. Pages with other kinds than swaps are live, as filtered ones.
         """
-        if kind is not OrderKind.SWAP:
-            return await self._orders.page_of_kind(
-                key.client_id, wallet, kind, status, limit=limit, offset=offset
-            )
-        found = await self._orders.page(key.client_id, wallet, status, limit, offset)
-        if status is not None:
+        found = await self._orders.page(key.client_id, wallet, status, limit, offset, kind)
+        if kind is not OrderKind.SWAP or status is not None:
             return found
         reader = key.client_id, wallet
         if offset == 0:

@@ -11,7 +11,6 @@ from quietswap.clients.keys import Authenticate
 from quietswap.clock import Clock
 from quietswap.failures import guarded
 from quietswap.orders.retention import RetentionJob
-from quietswap.orders.stores import PREFIXES
 from quietswap.orders.tracking.rules import TrackingRules
 from quietswap.orders.tracking.tracker import OrderTracker, TrackerWorker
 from quietswap.server import factories
@@ -20,7 +19,6 @@ from quietswap.server.container import Container
 from quietswap.server.settings.schema import TrackingConfig
 from quietswap.server.web import make_sessions
 from quietswap.server.webhooks import make_delivery
-from quietswap.storage.order_pages import OrderRetention
 
 _STOP_S = 3.0
 """Time for a running tracking cycle at shutdown. After it, the next leader reads the database."""
@@ -121,12 +119,11 @@ async def _delete_old_data(parts: Container, clock: Clock) -> None:
     """Delete expired quotes and old signed bytes, in the process that is the tracking leader."""
     days = parts.settings.storage.orders_kept_days
     keep = RetentionJob(
-        parts.storage.quotes,
-        parts.storage.orders,
-        clock,
-        OrderRetention(parts.storage.database, PREFIXES),
-        None if days is None else days * _DAY_MS,
+        quotes=parts.storage.quotes,
+        orders=parts.storage.orders,
         events=parts.storage.events,
+        clock=clock,
+        orders_kept_ms=None if days is None else days * _DAY_MS,
         events_kept_ms=parts.settings.storage.events_kept_days * _DAY_MS,
     )
     sessions = make_sessions(parts.settings, parts.storage, clock)

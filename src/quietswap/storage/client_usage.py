@@ -14,7 +14,7 @@ from quietswap.chain.address import Address
 from quietswap.clients.client import DAY_MS, ClientLimits, DayUsage, day_of
 from quietswap.orders.order import Order, OrderKind
 from quietswap.quoting.quote import NATIVE, IssuedQuote, QuoteKind
-from quietswap.storage.database import Database, Row, Transaction, Value
+from quietswap.storage.database import Database, Row, Store, Transaction, Value
 
 _NUMBERS = (
     "requests_per_minute",
@@ -68,11 +68,8 @@ AND status IN ('pending', 'submitted', 'mining')
 """
 
 
-class UsageStore:
+class UsageStore(Store):
     """What clients used. Quotes and orders are counted when they are stored."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def day(self, client_id: str, day: int) -> DayUsage:
         """Return what a client used on a UTC day."""

@@ -1,6 +1,9 @@
 """Clients: the owners of quotes and orders, and their limits."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple
+from operator import attrgetter
+from typing import Any
 
 from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, KeyScope
 from quietswap.storage.client_usage import (
@@ -10,24 +13,17 @@ from quietswap.storage.client_usage import (
     read_limits,
     write_limits,
 )
-from quietswap.storage.database import Database, Row, Transaction, Value
-from quietswap.storage.operators import append_audit
+from quietswap.storage.database import Row, Store, Transaction, Value, append_audit
 
 _COLUMNS = "id, name, created_at_ms, disabled_at_ms"
 _SELECT = f"SELECT {_COLUMNS} FROM clients "  # noqa: S608  only the constant above
 _INSERT = f"INSERT INTO clients ({_COLUMNS}) VALUES (?, ?, ?, ?)"  # noqa: S608
 _OLDEST = "ORDER BY created_at_ms, id"
-_LISTED = (
-    "WHERE NOT EXISTS (SELECT 1 FROM web_sessions w WHERE w.id = clients.id) "
-    "ORDER BY created_at_ms, id"
-)
+_LISTED = "WHERE NOT EXISTS (SELECT 1 FROM web_sessions w WHERE w.id = clients.id) " + _OLDEST  # noqa: S608
 
 
-class ClientStore:
+class ClientStore(Store):
     """Clients, the owners of everything that keys create."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def add(self, client: Client, audit: AuditEntry | None = None) -> None:
         """Store a new client, with the log entry of this in the same transaction."""
@@ -43,11 +39,11 @@ class ClientStore:
         found = await self._database.fetch(_SELECT + "WHERE id = ?", id_or_name)
         if not found:
             found = await self._database.fetch(_SELECT + "WHERE name = ? " + _OLDEST, id_or_name)
-        return [_client(row) for row in found]
+        return [Client(*row) for row in found]
 
     async def list(self) -> Sequence[Client]:
         """Return all clients except sessions of the web page, oldest first."""
-        return [_client(row) for row in await self._database.fetch(_SELECT + _LISTED)]
+        return [Client(*row) for row in await self._database.fetch(_SELECT + _LISTED)]
 
     async def switch(
         self, client_id: str, disabled_at_ms: int | None, audit: AuditEntry | None = None
@@ -55,14 +51,8 @@ class ClientStore:
         """Disable a client, or enable it (None); False when that is its state already."""
         state = "NOT NULL" if disabled_at_ms is None else "NULL"
         sql = f"UPDATE clients SET disabled_at_ms = ? WHERE id = ? AND disabled_at_ms IS {state}"  # noqa: S608
-
-        async def body(transaction: Transaction) -> bool:
-            rows = await transaction.fetch(f"{sql} RETURNING id", disabled_at_ms, client_id)
-            if rows:
-                await append_audit(transaction, audit)
-            return bool(rows)
-
-        return await self._database.transact(body)
+        args = (f"{sql} RETURNING id", disabled_at_ms, client_id)
+        return await self._change_audited(audit, *args)
 
     async def limits(self, client_id: str) -> ClientLimits:
         return await read_limits(self._database, client_id)
@@ -102,13 +92,7 @@ async def lock_client(transaction: Transaction, client_id: str) -> None:
 
 async def insert_client(transaction: Transaction, client: Client) -> None:
     """Store a new client in an open transaction."""
-    await transaction.fetch(
-        _INSERT, client.id, client.name, client.created_at_ms, client.disabled_at_ms
-    )
-
-
-def _client(row: Row) -> Client:
-    return Client(*row)
+    await transaction.fetch(_INSERT, *astuple(client))
 
 
 # API keys, each with the state and the limits of its client.
@@ -140,11 +124,8 @@ VALUES ({", ".join("?" for _ in _STORED)}, ?)
 """  # noqa: S608
 
 
-class KeyStore:
+class KeyStore(Store):
     """API keys by SHA-256 of their secret."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def find(self, secret_hash: bytes) -> ApiKey | None:
         """Return the key, revoked or not; None when unknown."""
@@ -188,19 +169,8 @@ class KeyStore:
 
     async def revoke(self, key_id: str, at_ms: int, audit: AuditEntry | None = None) -> bool:
         """Revoke; False when there is no such live key."""
-
-        async def body(transaction: Transaction) -> bool:
-            rows = await transaction.fetch(
-                "UPDATE api_keys SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL "
-                "RETURNING id",
-                at_ms,
-                key_id,
-            )
-            if rows:
-                await append_audit(transaction, audit)
-            return bool(rows)
-
-        return await self._database.transact(body)
+        sql = "UPDATE api_keys SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL"
+        return await self._change_audited(audit, f"{sql} RETURNING id", at_ms, key_id)
 
     async def rotate(
         self,
@@ -217,14 +187,13 @@ class KeyStore:
         """
 
         async def body(transaction: Transaction) -> bool:
-            rows = await transaction.fetch(
+            sql = (
                 "UPDATE api_keys SET expires_at_ms = CASE WHEN expires_at_ms < ? "
                 "THEN expires_at_ms ELSE ? END, replaced_by = ? "
-                "WHERE id = ? AND revoked_at_ms IS NULL AND replaced_by IS NULL RETURNING id",
-                old_expires_at_ms,
-                old_expires_at_ms,
-                key.id,
-                old_id,
+                "WHERE id = ? AND revoked_at_ms IS NULL AND replaced_by IS NULL RETURNING id"
+            )
+            rows = await transaction.fetch(
+                sql, old_expires_at_ms, old_expires_at_ms, key.id, old_id
             )
             if rows:
                 await insert_key(transaction, key, secret_hash)
@@ -241,13 +210,11 @@ class KeyStore:
 
         async def body(transaction: Transaction) -> None:
             for key_id in sorted(at_ms):  # every process locks in this order
-                await transaction.fetch(
+                sql = (
                     "UPDATE api_keys SET last_used_at_ms = ? WHERE id = ? "
-                    "AND (last_used_at_ms IS NULL OR last_used_at_ms < ?)",
-                    at_ms[key_id],
-                    key_id,
-                    at_ms[key_id],
+                    "AND (last_used_at_ms IS NULL OR last_used_at_ms < ?)"
                 )
+                await transaction.fetch(sql, at_ms[key_id], key_id, at_ms[key_id])
 
         await self._database.transact(body, durable=False)
 
@@ -259,33 +226,14 @@ async def insert_key(transaction: Transaction, key: ApiKey, secret_hash: bytes) 
 
 def _values(key: ApiKey) -> tuple[Value, ...]:
     """Return the values of `_STORED`."""
-    return (
-        key.id,
-        key.name,
-        key.created_at_ms,
-        key.revoked_at_ms,
-        key.client_id,
-        key.scope.value,
-        key.expires_at_ms,
-        key.last_used_at_ms,
-        key.replaced_by,
-    )
+    *values, scope, expires, used, replaced_by = attrgetter(*_STORED)(key)
+    return *values, scope.value, expires, used, replaced_by
 
 
 def _key(row: Row) -> ApiKey:
     """Return the key of a row of `_COLUMNS`."""
-    identity, name, created, revoked, client_id, scope, expires, used, *rest = row
-    replaced_by, disabled, *limits = rest
-    return ApiKey(
-        id=identity,
-        name=name,
-        created_at_ms=created,
-        revoked_at_ms=revoked,
-        client_id=client_id,
-        scope=KeyScope(scope),
-        expires_at_ms=expires,
-        last_used_at_ms=used,
-        replaced_by=replaced_by,
-        is_client_disabled=disabled is not None,
-        limits=None if limits[-1] is None else limits_of(limits),
-    )
+    stored: dict[str, Any] = dict(zip(_STORED, row, strict=False))
+    stored["scope"] = KeyScope(stored["scope"])
+    disabled, *limits = row[len(_STORED) :]
+    found = None if limits[-1] is None else limits_of(limits)
+    return ApiKey(**stored, is_client_disabled=disabled is not None, limits=found)

@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import msgspec
+
+from quietswap.clients.client import AuditEntry
+
 Value = str | int | bytes | None
 Row = Sequence[Any]
 """One row; its columns have the order of the SELECT or RETURNING list."""
@@ -71,6 +75,33 @@ class Database(Protocol):
 
     async def close(self) -> None:
         """Finish accepted work and close the connections."""
+
+
+class Store:
+    """The base of what reads and writes a part of the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def _change_audited(self, audit: AuditEntry | None, sql: str, *args: Value) -> bool:
+        """Run a write and log it, in one transaction; return whether it changed a row."""
+
+        async def body(transaction: Transaction) -> bool:
+            rows = await transaction.fetch(sql, *args)
+            if rows:
+                await append_audit(transaction, audit)
+            return bool(rows)
+
+        return await self._database.transact(body)
+
+
+async def append_audit(transaction: Transaction, entry: AuditEntry | None) -> None:
+    """Append an entry in the transaction of the change itself; None appends nothing."""
+    if entry is not None:
+        encode = msgspec.json.encode
+        texts = (encode(entry.actor).decode(), entry.event, encode(entry.details).decode())
+        sql = "INSERT INTO audit_log (id, at_ms, actor, event, details) VALUES (?, ?, ?, ?, ?)"
+        await transaction.fetch(sql, entry.id, entry.at_ms, *texts)
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,7 @@ from quietswap.chain.address import Address
 from quietswap.events.event import EventSpan, StoredEvent
 from quietswap.orders.order import Order, OrderChange, OrderEvent, change_by
 from quietswap.orders.stores import OrderView
-from quietswap.storage.database import Database, Row, Transaction
+from quietswap.storage.database import Row, Store, Transaction
 
 # The rows of `events`: written with the change of an order, and read back.
 #
@@ -96,11 +96,8 @@ _CLIENTS = 500
 """Clients per statement."""
 
 
-class EventStore:
+class EventStore(Store):
     """The events of all clients. Every method raises StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def newest(self, client_ids: Collection[str]) -> Mapping[str, int]:
         """Return the sequence of the last event of each client; a client without one is absent."""

@@ -16,7 +16,7 @@ from quietswap.operator.operators import ClientRow, OrderPlace, ProcessReport
 from quietswap.orders.order import Order, OrderStatus
 from quietswap.storage.client_usage import UsageStore, read_limits
 from quietswap.storage.clients import KeyStore
-from quietswap.storage.database import Database, Transaction, Value
+from quietswap.storage.database import Database, Store, Transaction, Value
 from quietswap.storage.order_rows import COLUMNS, order_from
 
 _ORDERS = f"SELECT {', '.join(COLUMNS)}, NULL FROM orders "  # noqa: S608  only constants
@@ -173,11 +173,8 @@ SELECT slot, measure, subject, detail, value, CAST(SUM(n) AS BIGINT) FROM (
 """Arguments: length of a slot in ms, measure, begin of the first slot in Unix ms."""
 
 
-class FigureStore:
+class FigureStore(Store):
     """Figures and reports of all processes. All methods raise StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def record(self, figures: Mapping[Figure, int], report: ProcessReport) -> None:
         """Add figures to the bucket of the report's time, and replace the process's last report."""

@@ -6,16 +6,13 @@ import msgspec
 
 from quietswap.clients.client import AuditEntry
 from quietswap.operator.operators import NameTaken, Operator, OperatorSession
-from quietswap.storage.database import Database, Transaction
+from quietswap.storage.database import Store, Transaction, append_audit
 
 # The log of the administrators' actions. The database refuses to change or delete a row.
 
 
-class AuditStore:
+class AuditStore(Store):
     """Reads the log, and appends actions that change no row of their own."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def append(self, entry: AuditEntry) -> None:
         """Store an entry. Raises StoreUnavailable."""
@@ -36,20 +33,6 @@ class AuditStore:
         ]
 
 
-async def append_audit(transaction: Transaction, entry: AuditEntry | None) -> None:
-    """Append an entry in the transaction of the change itself; None appends nothing."""
-    if entry is None:
-        return
-    await transaction.fetch(
-        "INSERT INTO audit_log (id, at_ms, actor, event, details) VALUES (?, ?, ?, ?, ?)",
-        entry.id,
-        entry.at_ms,
-        msgspec.json.encode(entry.actor).decode(),
-        entry.event,
-        msgspec.json.encode(entry.details).decode(),
-    )
-
-
 _COLUMNS = "o.id, o.name, o.created_at_ms, o.revoked_at_ms, o.last_login_at_ms"
 _SELECT = f"SELECT {_COLUMNS} FROM operators o "  # noqa: S608  only the constant above
 _INSERT = """
@@ -67,23 +50,13 @@ UPDATE operators SET last_login_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL
 """It locks the row: a revocation at the same time waits, and then deletes the new session, too."""
 
 
-class OperatorStore:
+class OperatorStore(Store):
     """Operators and sessions by the SHA-256 of their secret. All raise StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def add(self, operator: Operator, secret_hash: bytes, audit: AuditEntry) -> None:
         """Store a new operator. Raises NameTaken."""
-
-        async def body(transaction: Transaction) -> bool:
-            values = (operator.id, operator.name, secret_hash, operator.created_at_ms)
-            is_new = bool(await transaction.fetch(_INSERT, *values))
-            if is_new:
-                await append_audit(transaction, audit)
-            return is_new
-
-        if not await self._database.transact(body):
+        values = (operator.id, operator.name, secret_hash, operator.created_at_ms)
+        if not await self._change_audited(audit, _INSERT, *values):
             raise NameTaken
 
     async def list(self) -> Sequence[Operator]:
@@ -127,14 +100,11 @@ class OperatorStore:
             if not await transaction.fetch(_LOGIN, at_ms, operator_id):
                 return False
             await transaction.fetch("DELETE FROM operator_sessions WHERE expires_at_ms <= ?", at_ms)
-            await transaction.fetch(
+            sql = (
                 "INSERT INTO operator_sessions "
-                "(secret_hash, operator_id, created_at_ms, expires_at_ms) VALUES (?, ?, ?, ?)",
-                session_hash,
-                operator_id,
-                at_ms,
-                expires_at_ms,
+                "(secret_hash, operator_id, created_at_ms, expires_at_ms) VALUES (?, ?, ?, ?)"
             )
+            await transaction.fetch(sql, session_hash, operator_id, at_ms, expires_at_ms)
             return True
 
         return await self._database.transact(body)

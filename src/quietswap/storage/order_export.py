@@ -7,7 +7,7 @@ place and an export holds one page in memory. No connection is held between page
 from collections.abc import AsyncGenerator, Sequence
 
 from quietswap.orders.statistics import ExportFilter, ExportRow, Tally
-from quietswap.storage.database import Database, Value
+from quietswap.storage.database import Database, Store, Value
 
 _COLUMNS = ", ".join(ExportRow._fields)
 _BY_TIME = f"""
@@ -123,11 +123,8 @@ GROUP BY source, tier, refund_status || ' ' || refund_wei
 """Arguments: client, earliest creation in Unix ms, most orders. Columns: Tally."""
 
 
-class OrderStatisticsStore:
+class OrderStatisticsStore(Store):
     """Counted results of orders."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def tallies(self, client_id: str, since_ms: int, limit: int) -> Sequence[Tally]:
         """Count the newest `limit` swaps and wraps of a client created since then."""

@@ -1,56 +1,85 @@
-"""Pages of a wallet's history, and their total."""
+"""Reads of orders by wallet: pages of a history with their totals, and what shares a nonce.
+
+The lines of a page are in the indexes, so that no row of `orders` is read.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 
 from quietswap.chain.address import Address
-from quietswap.orders.order import OrderKind, OrderStatus
-from quietswap.orders.stores import OrderPage
-from quietswap.storage.database import Database, Row, Transaction, Value
-from quietswap.storage.order_rows import LINE, WalletOrders, indexed_by, items, only
+from quietswap.orders.order import Order, OrderKind, OrderStatus
+from quietswap.orders.stores import PREFIXES, OrderListItem, OrderPage
+from quietswap.quoting.quote import Trade
+from quietswap.storage.database import Row, Store, Transaction, Value
+from quietswap.storage.order_rows import SELECT, order_from
 
-# The SQL below is composed only of constants of this module.
-_TOTAL = """
-SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM order_counts
-WHERE client_id = ? AND wallet = ? {status}
+# The SQL below is composed only of constants of this module and of order_rows.
+CONTENDERS = f"""
+{SELECT} WHERE o.wallet = ? AND o.nonce = ? AND o.client_id || '' = ?
+AND o.status IN ('pending', 'submitted', 'mining')
+UNION ALL
+{SELECT} WHERE o.wallet = ? AND o.nonce = ? AND o.client_id = ?
+AND o.watched = 1 AND o.failure_code IN ('REFUSED', 'EXPIRED')
 """
-_PAGE = f"""
-SELECT {LINE}, ({_TOTAL}) FROM orders {{indexed}}
-WHERE kind = 'swap' AND client_id = ? AND wallet = ? {{status}}
-ORDER BY created_at_ms DESC, order_id DESC LIMIT ? OFFSET ?
-"""  # noqa: S608
+SAME_TRADE = f"""
+{SELECT} WHERE o.kind = 'swap' AND o.client_id = ? AND o.wallet = ? AND o.created_at_ms >= ?
+AND o.sell_token = ? AND o.buy_token = ? AND o.sell_amount = ? AND o.min_buy_amount = ?
+ORDER BY o.created_at_ms DESC, o.order_id DESC LIMIT 200
+"""
+_LINE = ", ".join(OrderListItem._fields)
+_NEWEST = "ORDER BY created_at_ms DESC, order_id DESC LIMIT ?"
+_OF = "client_id = ? AND wallet = ?"
+_COUNTED = f"SELECT n FROM order_counts WHERE {_OF}"  # noqa: S608
+_COUNT = f"SELECT COUNT(*) AS n FROM orders WHERE kind <> 'swap' AND {_OF} AND kind IN ({{kinds}})"  # noqa: S608
+"""Without the names of the kinds SQLite would read all orders of the wallet."""
 
 
-def page_sql(dialect: str, status: OrderStatus | None) -> str:
-    """Return the statement of a page; arguments: client and wallet (and status), twice, limit and
-    offset.
+@cache
+def total_sql(status: OrderStatus | None, kind: OrderKind | None = OrderKind.SWAP) -> str:
+    """Return the statement of a total; arguments: client and wallet (and status); twice if `kind`
+    is None. Swaps have counters, others are counted.
     """
-    return _PAGE.format(status=only(status), indexed=indexed_by(dialect, status))
+    kinds = [*OrderKind] if kind is None else [kind]
+    others = ", ".join(f"'{one}'" for one in kinds if one is not OrderKind.SWAP)
+    parts = [_COUNTED] if OrderKind.SWAP in kinds else []
+    parts += [_COUNT.format(kinds=others)] if others else []
+    only = "" if status is None else "AND status = ?"
+    counts = " UNION ALL ".join(f"{part} {only}" for part in parts)
+    return f"SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM ({counts}) AS counts"  # noqa: S608
 
 
-class OrderPages(WalletOrders):
-    """The part of OrderStore that concerns pages of swaps."""
+@cache
+def page_sql(
+    dialect: str, status: OrderStatus | None, kind: OrderKind | None = OrderKind.SWAP
+) -> str:
+    """Return the statement of a page, whose last column is the total.
 
-    async def page(
-        self, client_id: str, wallet: Address, status: OrderStatus | None, limit: int, offset: int
-    ) -> OrderPage:
-        """Return swap orders, newest first (ties by order id, descending), and the total.
-
-        One statement reads both from one snapshot; an empty page needs a second one for the total,
-        the sum of at most six counters. The index `orders_history` (or
-        `orders_history_by_status`) contains each line. The cost therefore depends only
-        on offset and limit, not on the size of the table or the history.
-        """
-        of: tuple[Value, ...] = (client_id, wallet, *(() if status is None else (status.value,)))
-        sql = page_sql(self._database.dialect, status)
-        rows = await self._database.fetch(sql, *of, *of, limit, offset)
-        if rows:
-            return OrderPage(items(rows), rows[0][-1])
-        [[total]] = await self._database.fetch(_TOTAL.format(status=only(status)), *of)
-        return OrderPage((), min(offset, total))  # at that time there were at most `offset` orders
+    Arguments: those of the total, those of each kind (as one of the total; then its limit, if
+    `kind` is None), limit and offset.
+    """
+    total = total_sql(status, kind)
+    if kind is not None:
+        lines = _lines(dialect, status, kind)
+        return f"SELECT {_LINE}, ({total}) {lines} {_NEWEST} OFFSET ?"
+    newest = " UNION ALL ".join(  # each index ends at the limit
+        f"SELECT * FROM (SELECT {_LINE} {_lines(dialect, status, one)} {_NEWEST}) AS of_{one}"  # noqa: S608
+        for one in OrderKind
+    )
+    return f"SELECT *, ({total}) FROM ({newest}) AS of_any {_NEWEST} OFFSET ?"  # noqa: S608
 
 
-# Deletion of old final orders, with their events and their part of the counters.
+def _lines(dialect: str, status: OrderStatus | None, kind: OrderKind) -> str:
+    """Return the rows of a kind. Some versions of SQLite choose another index with the same order
+    for swaps, where they must read each row, so the index is named to them.
+    """
+    of = f"{_OF} AND kind = '{kind}'" + ("" if status is None else " AND status = ?")
+    if kind is not OrderKind.SWAP:
+        return f"FROM orders WHERE kind <> 'swap' AND {of}"
+    index = "orders_history_by_status" if status else "orders_history"
+    indexed = f"INDEXED BY {index}" if dialect == "sqlite" else ""
+    return f"FROM orders {indexed} WHERE {of}"
+
 
 _OVER = tuple(status.value for status in OrderStatus if status.is_terminal)
 _MARKS = ", ".join("?" for _ in _OVER)
@@ -66,24 +95,64 @@ RETURNING order_id
 """  # noqa: S608  only constants of this module
 
 
-class OrderRetention:
-    """Retention of orders. `prefixes` are those of order ids."""
+class WalletOrders(Store):
+    """The part of OrderStore that reads the orders of one wallet, and deletes old ones."""
 
-    def __init__(self, database: Database, prefixes: Sequence[str]) -> None:
-        self._database = database
-        self._prefixes = prefixes
+    async def contenders(self, client_id: str, wallet: Address, nonce: int) -> Sequence[Order]:
+        """Return the client's orders with this nonce that may be mined, bytes included.
+
+        These are open orders, and expired or refused ones that are still tracked.
+        """
+        of = (wallet, str(nonce), client_id)
+        return [order_from(row) for row in await self._database.fetch(CONTENDERS, *of, *of)]
+
+    async def same_trade(
+        self, client_id: str, wallet: Address, trade: Trade, created_from_ms: int
+    ) -> Sequence[Order]:
+        """Return the client's swaps of exactly these amounts since then, bytes included."""
+        rows = await self._database.fetch(
+            SAME_TRADE,
+            client_id,
+            wallet,
+            created_from_ms,
+            trade.sell_token,
+            trade.buy_token,
+            str(trade.sell_amount),
+            str(trade.min_buy_amount),
+        )
+        return [order_from(row) for row in rows]
+
+    async def page(  # noqa: PLR0917  the arguments of the endpoint
+        self,
+        client_id: str,
+        wallet: Address,
+        status: OrderStatus | None,
+        limit: int,
+        offset: int,
+        kind: OrderKind | None = OrderKind.SWAP,
+    ) -> OrderPage:
+        """Return orders, newest first (ties by order id, descending), and the total.
+
+        `kind` None is any kind. One statement reads both from one snapshot; an empty page needs a
+        second one for the total. The cost of a page of swaps depends only on offset and limit, not
+        on the size of the table or the history. Other orders are counted, so it grows with those.
+        """
+        of: tuple[Value, ...] = (client_id, wallet, *(() if status is None else (status.value,)))
+        of_total, of_lines = of, of
+        if kind is None:
+            of_total, of_lines = of * 2, (*of, offset + limit) * len(OrderKind)
+        sql = page_sql(self._database.dialect, status, kind)
+        rows = await self._database.fetch(sql, *of_total, *of_lines, limit, offset)
+        if rows:
+            return OrderPage(tuple(OrderListItem._make(row[:-1]) for row in rows), rows[0][-1])
+        [[total]] = await self._database.fetch(total_sql(status, kind), *of_total)
+        return OrderPage((), min(offset, total))  # at that time there were at most `offset` orders
 
     async def delete_over(self, created_before_ms: int, limit: int) -> int:
-        """Delete up to `limit` final orders of each kind; return the number.
-
-        Raises StoreUnavailable.
-
-        Only orders in a final status that are no longer tracked are deleted.
+        """Delete up to `limit` final orders of each kind, with their events and their part of the
+        counters; return the number. Those that are tracked stay. Raises StoreUnavailable.
         """
-        gone = 0
-        for prefix in self._prefixes:
-            gone += await self._delete(prefix, created_before_ms, limit)
-        return gone
+        return sum([await self._delete(one, created_before_ms, limit) for one in PREFIXES])
 
     async def _delete(self, prefix: str, created_before_ms: int, limit: int) -> int:
         async def body(transaction: Transaction) -> int:

@@ -15,12 +15,12 @@ from quietswap.orders.wallet_transaction import quote_used
 from quietswap.storage.client_usage import admit_again, admit_order
 from quietswap.storage.database import Row, Transaction, Value
 from quietswap.storage.events import VIEW, write_event
-from quietswap.storage.order_pages import OrderPages
+from quietswap.storage.order_pages import WalletOrders
 from quietswap.storage.order_rows import (
     COLUMNS,
     EVENT_COLUMNS,
     MOVING,
-    event_from,
+    SELECT,
     event_values,
     fixed_values,
     moving_values,
@@ -60,8 +60,6 @@ async def admit(transaction: Transaction, order: Order, spends: Sequence[str]) -
     await admit_order(transaction, order)
 
 
-_O_COLUMNS = ", ".join(f"o.{column}" for column in COLUMNS)
-
 # The SQL below is composed only of constants of this module and of order_rows.
 _INSERT = f"""
 INSERT INTO orders ({", ".join(COLUMNS)}) VALUES ({", ".join("?" for _ in COLUMNS)})
@@ -78,9 +76,6 @@ AND EXISTS (SELECT 1 FROM order_bytes b WHERE b.order_id = orders.order_id)
 RETURNING order_id, (SELECT raw FROM order_bytes b WHERE b.order_id = orders.order_id)
 """
 """The first condition lets SQLite use the index, the second one selects the rows."""
-_SELECT = f"""
-SELECT {_O_COLUMNS}, b.raw FROM orders o LEFT JOIN order_bytes b ON b.order_id = o.order_id
-"""  # noqa: S608
 _RECORD = f"SELECT {VIEW} FROM orders WHERE order_id = ? AND client_id = ?"  # noqa: S608
 _INSERT_EVENT = f"""
 INSERT INTO order_events (version, {EVENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -103,14 +98,14 @@ UNION ALL
 SELECT nonce, 0 FROM orders WHERE wallet = ? AND client_id = ? AND {_AT_LARGE}
 """  # noqa: S608
 """Columns: nonce, whether the order is open."""
-_AT = _SELECT + "WHERE o.wallet = ? AND o.nonce = ? AND "
+_AT = SELECT + "WHERE o.wallet = ? AND o.nonce = ? AND "
 AT_NONCE = (
     f"{_AT} o.status IN ('pending', 'submitted', 'mining') UNION ALL "
     f"{_AT} o.watched = 1 AND o.failure_code IN ('REFUSED', 'EXPIRED')"
 )
 
 
-class OrderStore(OrderPages):
+class OrderStore(WalletOrders):
     """Orders and their events. Each method is one database transaction.
 
     `add` writes the fixed columns and the signed bytes, `update` only the other columns. Only
@@ -206,16 +201,16 @@ class OrderStore(OrderPages):
 
     async def find(self, order_id: str) -> Order | None:
         """Return any order (operator's view)."""
-        return _first(await self._database.fetch(_SELECT + "WHERE o.order_id = ?", order_id))
+        return _first(await self._database.fetch(SELECT + "WHERE o.order_id = ?", order_id))
 
     async def by_hash(self, tx_hash: str) -> Order | None:
         """Return any order by transaction hash."""
-        return _first(await self._database.fetch(_SELECT + "WHERE o.tx_hash = ?", tx_hash))
+        return _first(await self._database.fetch(SELECT + "WHERE o.tx_hash = ?", tx_hash))
 
     async def watched(self) -> Sequence[Order]:
         """Return every order that the tracker still tracks."""
         rows = await self._database.scan(
-            _SELECT + "WHERE o.watched = 1 ORDER BY o.created_at_ms, o.order_id"
+            SELECT + "WHERE o.watched = 1 ORDER BY o.created_at_ms, o.order_id"
         )
         return [order_from(row) for row in rows]
 
@@ -260,7 +255,7 @@ class OrderStore(OrderPages):
     async def events(self, order_id: str) -> Sequence[OrderEvent]:
         """Return the events of an order, oldest first."""
         sql = f"SELECT {EVENT_COLUMNS} FROM order_events WHERE order_id = ? ORDER BY version"  # noqa: S608
-        return [event_from(row) for row in await self._database.fetch(sql, order_id)]
+        return [OrderEvent(*row) for row in await self._database.fetch(sql, order_id)]
 
     async def drop_raw(self, finalised_before_ms: int, limit: int) -> int:
         """Delete the bytes of up to `limit` orders final before then; return the number.
@@ -285,7 +280,7 @@ def _first(rows: Sequence[Row]) -> Order | None:
 
 async def _by_hash(transaction: Transaction, tx_hash: str) -> Order | None:
     # After a conflict the other order is committed. Retention deletes only old final orders.
-    return _first(await transaction.fetch(_SELECT + "WHERE o.tx_hash = ?", tx_hash))
+    return _first(await transaction.fetch(SELECT + "WHERE o.tx_hash = ?", tx_hash))
 
 
 async def _write_raw(transaction: Transaction, order: Order, event: OrderEvent) -> None:

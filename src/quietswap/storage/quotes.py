@@ -1,6 +1,7 @@
 """Issued quotes."""
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any
 
 import msgspec
@@ -23,8 +24,7 @@ from quietswap.quoting.quote import (
     WrapOrderTerms,
 )
 from quietswap.storage.client_usage import UNLIMITED, USE_OF_UNLIMITED, admit_quote, day_use
-from quietswap.storage.database import Database, Row, Transaction, Value
-from quietswap.storage.operators import append_audit
+from quietswap.storage.database import Row, Store, Transaction, Value
 
 # The column `terms` of an issued quote: one JSON object with the member names of the interface.
 #
@@ -104,11 +104,8 @@ _SELECT = f"SELECT {_COLUMNS} FROM quotes WHERE "  # noqa: S608
 _NEWEST = " ORDER BY issued_at_ms DESC, quote_id DESC LIMIT ?"
 
 
-class QuoteStore:
+class QuoteStore(Store):
     """Issued quotes."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def save(self, quote: IssuedQuote) -> None:
         """Store and count a quote, before it is returned to the client.
@@ -137,14 +134,9 @@ class QuoteStore:
         self, client_id: str, wallet: Address, kind: QuoteKind, fingerprint: str
     ) -> Sequence[IssuedQuote]:
         """Return issued quotes whose transaction matches, newest first."""
-        return await self._newest(
-            "fingerprint = ? AND wallet = ? AND client_id = ? AND kind = ?",
-            fingerprint,
-            wallet,
-            client_id,
-            kind.value,
-            _MATCHES,
-        )
+        condition = "fingerprint = ? AND wallet = ? AND client_id = ? AND kind = ?"
+        args = (fingerprint, wallet, client_id, kind.value)
+        return await self._newest(condition, *args, _MATCHES)
 
     async def nearest(
         self, client_id: str, wallet: Address, kind: QuoteKind, limit: int
@@ -181,13 +173,12 @@ class QuoteStore:
 
     async def purge(self, issued_before_ms: int, limit: int) -> int:
         """Delete up to `limit` quotes issued before then; return the number."""
-        rows = await self._database.change(
+        sql = (
             "DELETE FROM quotes WHERE quote_id IN ("
             "SELECT quote_id FROM quotes WHERE issued_at_ms < ? ORDER BY issued_at_ms LIMIT ?"
-            ") RETURNING quote_id",
-            issued_before_ms,
-            limit,
+            ") RETURNING quote_id"
         )
+        rows = await self._database.change(sql, issued_before_ms, limit)
         return len(rows)
 
     async def _newest(self, condition: str, *args: Value) -> Sequence[IssuedQuote]:
@@ -248,11 +239,8 @@ def _quote(row: Row) -> IssuedQuote:
 # Sources that an operator paused. A change is stored together with its entry in the audit log.
 
 
-class PausedSourceStore:
+class PausedSourceStore(Store):
     """Sources that an operator paused. All methods raise StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def list(self) -> Sequence[PausedSource]:
         """Return them by name."""
@@ -263,31 +251,14 @@ class PausedSourceStore:
 
     async def pause(self, source: PausedSource, audit: AuditEntry) -> bool:
         """Pause a source; False if it is paused already."""
-
-        async def body(transaction: Transaction) -> bool:
-            rows = await transaction.fetch(
-                "INSERT INTO paused_sources (name, paused_at_ms, paused_by, reason) "
-                "VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING RETURNING name",
-                source.name,
-                source.paused_at_ms,
-                source.paused_by,
-                source.reason,
-            )
-            if rows:
-                await append_audit(transaction, audit)
-            return bool(rows)
-
-        return await self._database.transact(body)
+        return await self._change_audited(
+            audit,
+            "INSERT INTO paused_sources (name, paused_at_ms, paused_by, reason) "
+            "VALUES (?, ?, ?, ?) ON CONFLICT (name) DO NOTHING RETURNING name",
+            *astuple(source),
+        )
 
     async def resume(self, name: str, audit: AuditEntry) -> bool:
         """End a pause; False if there is none."""
-
-        async def body(transaction: Transaction) -> bool:
-            rows = await transaction.fetch(
-                "DELETE FROM paused_sources WHERE name = ? RETURNING name", name
-            )
-            if rows:
-                await append_audit(transaction, audit)
-            return bool(rows)
-
-        return await self._database.transact(body)
+        sql = "DELETE FROM paused_sources WHERE name = ? RETURNING name"
+        return await self._change_audited(audit, sql, name)

@@ -6,8 +6,7 @@ from dataclasses import replace
 from quietswap.chain.address import Address
 from quietswap.clients.client import AuditEntry
 from quietswap.storage.clients import lock_client
-from quietswap.storage.database import Database, Row, Transaction
-from quietswap.storage.operators import append_audit
+from quietswap.storage.database import Row, Store, Transaction, append_audit
 from quietswap.wallet_rpc.tokens import TooManyRpcTokens, WalletRpcToken
 
 _SELECT = (
@@ -24,11 +23,8 @@ _LOCK = (
 _LIVE = "SELECT COUNT(*) FROM wallet_rpc_tokens WHERE client_id = ? AND revoked_at_ms IS NULL"
 
 
-class WalletRpcTokenStore:
+class WalletRpcTokenStore(Store):
     """Tokens by SHA-256 of their secret. Every method raises StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def find(self, secret_hash: bytes) -> WalletRpcToken | None:
         """Return the token, revoked or not; None when unknown."""
@@ -56,18 +52,24 @@ class WalletRpcTokenStore:
                 if live[0] >= most:
                     raise TooManyRpcTokens
             key_id = await _last_key(transaction, token.key_id)
-            await transaction.fetch(
+            wallets, times = (
+                " ".join(sorted(token.wallets)),
+                (token.created_at_ms, token.revoked_at_ms),
+            )
+            sql = (
                 "INSERT INTO wallet_rpc_tokens (id, client_id, key_id, name, wallets, unmatched, "
-                "secret_hash, created_at_ms, revoked_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "secret_hash, created_at_ms, revoked_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            )
+            await transaction.fetch(
+                sql,
                 token.id,
                 token.client_id,
                 key_id,
                 token.name,
-                " ".join(sorted(token.wallets)),
+                wallets,
                 token.unmatched,
                 secret_hash,
-                token.created_at_ms,
-                token.revoked_at_ms,
+                *times,
             )
             await append_audit(transaction, audit)
             return replace(token, key_id=key_id)
@@ -76,11 +78,8 @@ class WalletRpcTokenStore:
 
     async def list(self, client_id: str | None = None) -> Sequence[WalletRpcToken]:
         """Return the tokens of one client, or all, oldest first."""
-        order = "ORDER BY t.created_at_ms, t.id"
-        if client_id is None:
-            rows = await self._database.fetch(_SELECT + order)
-        else:
-            rows = await self._database.fetch(_SELECT + f"WHERE t.client_id = ? {order}", client_id)
+        where, of = ("", ()) if client_id is None else ("WHERE t.client_id = ? ", (client_id,))
+        rows = await self._database.fetch(f"{_SELECT}{where}ORDER BY t.created_at_ms, t.id", *of)
         return [_token(row) for row in rows]
 
     async def revoke(
@@ -91,21 +90,12 @@ class WalletRpcTokenStore:
         audit: AuditEntry | None = None,
     ) -> bool:
         """Revoke; False when there is no such live token (of this client, if one is given)."""
-
-        async def body(transaction: Transaction) -> bool:
-            rows = await transaction.fetch(
-                "UPDATE wallet_rpc_tokens SET revoked_at_ms = ? "
-                "WHERE id = ? AND revoked_at_ms IS NULL AND client_id = COALESCE(?, client_id) "
-                "RETURNING id",
-                at_ms,
-                token_id,
-                client_id,
-            )
-            if rows:
-                await append_audit(transaction, audit)
-            return bool(rows)
-
-        return await self._database.transact(body)
+        return await self._change_audited(
+            audit,
+            "UPDATE wallet_rpc_tokens SET revoked_at_ms = ? WHERE id = ? "
+            "AND revoked_at_ms IS NULL AND client_id = COALESCE(?, client_id) RETURNING id",
+            *(at_ms, token_id, client_id),
+        )
 
 
 async def _last_key(transaction: Transaction, key_id: str) -> str:

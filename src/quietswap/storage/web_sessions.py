@@ -4,7 +4,7 @@ import hashlib
 
 from quietswap.clients.client import ApiKey, Client
 from quietswap.storage.clients import insert_client, insert_key
-from quietswap.storage.database import Database, Transaction
+from quietswap.storage.database import Store, Transaction
 from quietswap.web.sessions import WebSessionBounds
 
 _HASH_BYTES = 8
@@ -33,11 +33,8 @@ _DELETE = (
 )
 
 
-class WebSessionStore:
+class WebSessionStore(Store):
     """Sessions. Each is a client with one key of the same id. All raise StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def add(
         self,
@@ -58,11 +55,8 @@ class WebSessionStore:
         async def body(transaction: Transaction) -> bool:
             if self._database.dialect == "postgresql":  # SQLite has one writer
                 await transaction.fetch("SELECT pg_advisory_xact_lock(?)", _NEW_SESSION)
-            [of_address] = await transaction.fetch(
-                "SELECT COUNT(*) FROM web_sessions WHERE address_hash = ? AND expires_at_ms > ?",
-                place,
-                key.created_at_ms,
-            )
+            sql = "SELECT COUNT(*) FROM web_sessions WHERE address_hash = ? AND expires_at_ms > ?"
+            [of_address] = await transaction.fetch(sql, place, key.created_at_ms)
             [of_all] = await transaction.fetch("SELECT COUNT(*) FROM web_sessions")
             is_full = of_address[0] >= bounds.per_address
             if of_all[0] - is_full >= bounds.total:
@@ -74,12 +68,8 @@ class WebSessionStore:
                 await _delete(transaction, idlest[0][0])
             await insert_client(transaction, client)
             await insert_key(transaction, key, secret_hash)
-            await transaction.fetch(
-                "INSERT INTO web_sessions (id, address_hash, expires_at_ms) VALUES (?, ?, ?)",
-                key.id,
-                place,
-                key.expires_at_ms,
-            )
+            sql = "INSERT INTO web_sessions (id, address_hash, expires_at_ms) VALUES (?, ?, ?)"
+            await transaction.fetch(sql, key.id, place, key.expires_at_ms)
             return True
 
         return await self._database.transact(body)
@@ -89,12 +79,8 @@ class WebSessionStore:
 
         async def body(transaction: Transaction) -> None:
             for table in ("api_keys", "web_sessions"):
-                await transaction.fetch(
-                    f"UPDATE {table} SET expires_at_ms = ? WHERE id = ? AND expires_at_ms < ?",  # noqa: S608
-                    expires_at_ms,
-                    session_id,
-                    expires_at_ms,
-                )
+                sql = f"UPDATE {table} SET expires_at_ms = ? WHERE id = ? AND expires_at_ms < ?"  # noqa: S608
+                await transaction.fetch(sql, expires_at_ms, session_id, expires_at_ms)
 
         await self._database.transact(body)
 

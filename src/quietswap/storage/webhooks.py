@@ -1,13 +1,17 @@
 """Webhooks and their deliveries."""
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from itertools import count
+from operator import attrgetter
+from typing import Any
 
-from quietswap.storage.database import Database, Row, Transaction, Value
+from quietswap.storage.database import Row, Store, Transaction, Value
 from quietswap.webhooks.webhook import Delivery, DisabledReason, Webhook, WebhookState
 
 _COLUMNS = """webhook_id, client_id, url, events, description, secret, cursor, created_at_ms, state,
 disabled_reason, failures, next_try_ms"""
+_NAMES = [name.strip() for name in _COLUMNS.split(",")]
 _DELIVERY = """delivery_id, webhook_id, event_id, event_type, sequence, attempt, at_ms, ms, status,
 error"""
 
@@ -21,7 +25,7 @@ SELECT {_COLUMNS} FROM webhooks WHERE client_id = ? ORDER BY created_at_ms, webh
 """  # noqa: S608
 _FIND = f"SELECT {_COLUMNS} FROM webhooks WHERE client_id = ? AND webhook_id = ?"  # noqa: S608
 DUE = f"""
-SELECT {", ".join(f"w.{name.strip()}" for name in _COLUMNS.split(","))}
+SELECT {", ".join(f"w.{name}" for name in _NAMES)}
 FROM webhooks w JOIN event_counters c ON c.client_id = w.client_id
 WHERE w.state = 'active' AND w.next_try_ms <= ? AND w.cursor < c.sequence
 AND EXISTS (
@@ -56,11 +60,8 @@ DELETE FROM webhook_deliveries WHERE delivery_id IN (
 """
 
 
-class WebhookStore:
+class WebhookStore(Store):
     """Webhooks and their deliveries. Every method raises StoreUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def add(self, webhook: Webhook, most: int) -> bool:
         """Take the lowest free slot of the client. Return False if there is none below `most`."""
@@ -88,11 +89,8 @@ class WebhookStore:
         """Delete a webhook and its deliveries. Return False if this client has no such webhook."""
 
         async def body(transaction: Transaction) -> bool:
-            gone = await transaction.fetch(
-                "DELETE FROM webhooks WHERE client_id = ? AND webhook_id = ? RETURNING webhook_id",
-                client_id,
-                webhook_id,
-            )
+            sql = "DELETE FROM webhooks WHERE client_id = ? AND webhook_id = ? RETURNING webhook_id"
+            gone = await transaction.fetch(sql, client_id, webhook_id)
             if gone:
                 await transaction.fetch(
                     "DELETE FROM webhook_deliveries WHERE webhook_id = ?", webhook_id
@@ -114,9 +112,7 @@ class WebhookStore:
         rows = await self._database.change(
             f"UPDATE webhooks SET cursor = ? WHERE {_UNCHANGED} RETURNING webhook_id",  # noqa: S608
             cursor,
-            webhook.webhook_id,
-            webhook.cursor,
-            webhook.failures,
+            *_state(webhook),
         )
         return bool(rows)
 
@@ -125,9 +121,7 @@ class WebhookStore:
         rows = await self._database.change(
             f"UPDATE webhooks SET next_try_ms = ? WHERE {_UNCHANGED} RETURNING webhook_id",  # noqa: S608
             next_try_ms,
-            webhook.webhook_id,
-            webhook.cursor,
-            webhook.failures,
+            *_state(webhook),
         )
         return bool(rows)
 
@@ -146,12 +140,10 @@ class WebhookStore:
                 after.next_try_ms,
                 after.state.value,
                 after.disabled_reason and after.disabled_reason.value,
-                before.webhook_id,
-                before.cursor,
-                before.failures,
+                *_state(before),
             )
             if moved:
-                await transaction.fetch(_INSERT_DELIVERY, *_delivery_values(delivery))
+                await transaction.fetch(_INSERT_DELIVERY, *astuple(delivery))
             return bool(moved)
 
         return await self._database.transact(body)
@@ -168,7 +160,7 @@ class WebhookStore:
                 "SELECT 1 FROM webhooks WHERE webhook_id = ?", delivery.webhook_id
             )
             if known:  # not deleted during the test
-                await transaction.fetch(_INSERT_DELIVERY, *_delivery_values(delivery))
+                await transaction.fetch(_INSERT_DELIVERY, *astuple(delivery))
             return bool(rows)
 
         return await self._database.transact(body)
@@ -189,12 +181,12 @@ class WebhookStore:
 
     async def replace_secret(self, webhook_id: str, old: bytes, new: bytes) -> None:
         """Store another encryption of a secret, unless it has changed."""
-        await self._database.change(
-            "UPDATE webhooks SET secret = ? WHERE webhook_id = ? AND secret = ?",
-            new,
-            webhook_id,
-            old,
-        )
+        sql = "UPDATE webhooks SET secret = ? WHERE webhook_id = ? AND secret = ?"
+        await self._database.change(sql, new, webhook_id, old)
+
+
+_state = attrgetter("webhook_id", "cursor", "failures")
+"""The arguments of `_UNCHANGED`."""
 
 
 def _values(webhook: Webhook) -> tuple[Value, ...]:
@@ -214,35 +206,11 @@ def _values(webhook: Webhook) -> tuple[Value, ...]:
     )
 
 
-def _delivery_values(delivery: Delivery) -> tuple[Value, ...]:
-    return (
-        delivery.delivery_id,
-        delivery.webhook_id,
-        delivery.event_id,
-        delivery.event_type,
-        delivery.sequence,
-        delivery.attempt,
-        delivery.at_ms,
-        delivery.ms,
-        delivery.status,
-        delivery.error,
-    )
-
-
 def _webhook(row: Row) -> Webhook:
-    identity, client_id, url, events, description, secret, cursor, created_at_ms, *rest = row
-    state, reason, failures, next_try_ms = rest
-    return Webhook(
-        webhook_id=identity,
-        client_id=client_id,
-        url=url,
-        events=tuple(events.split(",")) if events else (),
-        description=description,
-        secret=bytes(secret),
-        cursor=cursor,
-        created_at_ms=created_at_ms,
-        state=WebhookState(state),
-        disabled_reason=None if reason is None else DisabledReason(reason),
-        failures=failures,
-        next_try_ms=next_try_ms,
-    )
+    stored: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+    events, reason = stored["events"], stored["disabled_reason"]
+    stored["events"] = tuple(events.split(",")) if events else ()
+    stored["secret"] = bytes(stored["secret"])
+    stored["state"] = WebhookState(stored["state"])
+    stored["disabled_reason"] = None if reason is None else DisabledReason(reason)
+    return Webhook(**stored)
