@@ -6,9 +6,8 @@ from random import Random
 from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, POOLS, V3_WETH_USDC, SandboxToken
-from quietswap.sandbox.vendors.hostile_calldata import script, word
 from quietswap.sandbox.vendors.market import Hop, routes_between
-from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
+from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap, script, word
 from quietswap.sandbox.vendors.stand_in import stand_ins
 from quietswap.vendors import VENDORS, oneinch, openocean, velora, zeroex
 from quietswap.vendors.sushi.stand_in import SAFE_EXECUTOR

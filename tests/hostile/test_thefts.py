@@ -15,9 +15,8 @@ from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS, DAI, USDC, V3_WETH_USDC, WETH
-from quietswap.sandbox.vendors.hostile_calldata import made_up_pool_word
 from quietswap.sandbox.vendors.market import best, priced_routes, routes_between
-from quietswap.sandbox.vendors.router_calldata import RouterSwap
+from quietswap.sandbox.vendors.router_calldata import RouterSwap, made_up_pool_word
 from quietswap.sandbox.vendors.stand_in import stand_ins
 from quietswap.tokens.token import Token
 from quietswap.vendors import UNBINDABLE, zeroex

@@ -10,7 +10,7 @@ from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import WALLETS, set_storage
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS, WETH
-from quietswap.sandbox.vendors.hostile_calldata import pays, script
+from quietswap.sandbox.vendors.router_calldata import pays, script
 
 WALLET = WALLETS[0].address
 ETHER = Address("0x" + "0" * 40)

@@ -9,10 +9,9 @@ import pytest_asyncio
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import USDC, WETH
-from quietswap.sandbox.vendors import hostile_calldata, router_calldata
-from quietswap.sandbox.vendors.hostile_calldata import pays, script, word
+from quietswap.sandbox.vendors import router_calldata
 from quietswap.sandbox.vendors.market import amount_out, routes_between
-from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
+from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap, pays, script, word
 from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
 from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile.trial import WALLET, Outcome, Trade, approved_chain, tried
@@ -113,8 +112,8 @@ async def test_kyberswaps_fees_are_within_amount_and_minimum(
 async def test_1inch_returns_what_a_partial_fill_left(chain: LocalChain) -> None:
     swap = replace(await swap_over(chain, v3=False))
     outcome = await run(chain, "oneinch", oneinch_stand_in.partial_fill(swap))
-    assert outcome.lost == {WETH.address: swap.amount // hostile_calldata.GREED}
-    assert outcome.gained[USDC.address] == swap.min_out // hostile_calldata.GREED + 1
+    assert outcome.lost == {WETH.address: swap.amount // router_calldata.GREED}
+    assert outcome.gained[USDC.address] == swap.min_out // router_calldata.GREED + 1
 
 
 async def test_1inch_pays_out_exactly_what_the_executor_says(chain: LocalChain) -> None:

@@ -11,8 +11,7 @@ from quietswap.routers.method import Measure
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import THIEF
 from quietswap.sandbox.network import SandboxNetwork
-from quietswap.sandbox.vendors.hostile_calldata import pays, script
-from quietswap.sandbox.vendors.router_calldata import FOREVER
+from quietswap.sandbox.vendors.router_calldata import FOREVER, pays, script
 from quietswap.tokens.token import WETH
 from quietswap.vendors.kyberswap import VENDOR
 from quietswap.vendors.kyberswap.stand_in import KYBERSWAP_SWAP

@@ -8,8 +8,8 @@ from quietswap.routers import known_pools
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import THIEF
 from quietswap.sandbox.contracts.pools import BY_ADDRESS
-from quietswap.sandbox.vendors.hostile_calldata import made_up_pool_word, pays, script, word
 from quietswap.sandbox.vendors.market import Hop
+from quietswap.sandbox.vendors.router_calldata import made_up_pool_word, pays, script, word
 from quietswap.tokens.token import WETH
 from quietswap.vendors.oneinch import VENDOR
 from quietswap.vendors.oneinch.stand_in import ONEINCH_SWAP

@@ -8,8 +8,8 @@ from quietswap.quoting.quote import NoRouteReason
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import PARTNER, THIEF
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, V3_WETH_USDC
-from quietswap.sandbox.vendors.hostile_calldata import script
 from quietswap.sandbox.vendors.market import Hop
+from quietswap.sandbox.vendors.router_calldata import script
 from quietswap.tokens.token import WETH
 from quietswap.vendors.velora import VENDOR
 from quietswap.vendors.velora.stand_in import VELORA_SWAP, VELORA_UNISWAP

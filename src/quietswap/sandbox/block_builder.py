@@ -180,7 +180,10 @@ class BlockBuilder:
             head = int((await self.chain.head())["number"], 16)
             if depth > head - self.genesis:
                 raise ReorgTooDeep(f"a reorg may be {head - self.genesis} blocks deep now")
-            returning = await self._public_of(range(head - depth + 1, head + 1))
+            numbers = [hex(at) for at in range(head - depth + 1, head + 1)]
+            blocks = await self.chain.rpc.each("eth_getBlockByNumber", numbers, False)
+            hashes = [tx for block in blocks for tx in block["transactions"] if tx in self.public]
+            returning = list((await transactions.raws(self.chain.rpc, hashes)).values())
             await self.chain.reorg(depth)
             self._went_back(head - depth)
             for raw in returning:
@@ -189,11 +192,6 @@ class BlockBuilder:
             if self.changed:
                 await self.changed()
             return head
-
-    async def _public_of(self, numbers: range) -> list[bytes]:
-        blocks = await self.chain.rpc.each("eth_getBlockByNumber", [*map(hex, numbers)], False)
-        hashes = [tx for block in blocks for tx in block["transactions"] if tx in self.public]
-        return list((await transactions.raws(self.chain.rpc, hashes)).values())
 
     async def _block(self) -> int:
         rpc = self.chain.rpc
@@ -205,7 +203,10 @@ class BlockBuilder:
         offered = (held for relay in self.relays for held in relay.offers(head + 1))
         offers = list({held.transaction.hash: held for held in offered}.values())
         nonces = await self._nonces({offer.transaction.sender for offer in offers})
-        offers = _unused(offers, nonces, head)
+        for held in offers:
+            if held.transaction.fields.nonce < nonces[held.transaction.sender]:
+                held.used_at = head
+        offers = [held for held in offers if held.used_at is None]
         base_fee = await transactions.next_base_fee(rpc)
         bundle = await self.searcher.find(public, base_fee) if public else None
         if not offers and bundle is None:
@@ -281,13 +282,3 @@ def _payment(held: RelayTransaction, nonce: int, base_fee: int) -> RelayTransact
         nonce, held.transaction.sender, b"", 21_000, 2 * base_fee, value=held.refund_wei
     )
     return RelayTransaction(transactions.sign(fields, TREASURY.private_key), SubmissionOptions())
-
-
-def _unused(
-    offers: Sequence[RelayTransaction], nonces: Mapping[Address, int], head: int
-) -> list[RelayTransaction]:
-    """Return the offers with an unused nonce, and mark the others as used at block `head`."""
-    for held in offers:
-        if held.transaction.fields.nonce < nonces[held.transaction.sender]:
-            held.used_at = head
-    return [held for held in offers if held.used_at is None]

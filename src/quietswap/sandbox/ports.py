@@ -42,7 +42,9 @@ def free_port() -> int:
         if claim is None:
             continue
         if _is_free(port):
-            _keep(claim)
+            _claims.append(claim)
+            if len(_claims) > _MOST_CLAIMS:
+                _claims.popleft().close()
             return port
         claim.close()
     raise OSError(f"no free port from {_NEVER_OUTGOING[0]} to {_NEVER_OUTGOING[-1]}")
@@ -104,12 +106,6 @@ def _claim(port: int) -> socket.socket | None:
 @atexit.register
 def _release() -> None:
     while _claims:
-        _claims.popleft().close()
-
-
-def _keep(claim: socket.socket) -> None:
-    _claims.append(claim)
-    if len(_claims) > _MOST_CLAIMS:
         _claims.popleft().close()
 
 

@@ -244,19 +244,15 @@ class SandboxStack:
         service = ServiceProcess(settings, port)
         self._stack.push_async_callback(service.stop)
         self.stage, self.service = stage, service
+        operator, known = "sandbox", (API_KEY, WALLET_RPC_SECRET, OPERATOR_SECRET)
         if self._stores is not None:
             await service.migrate()
-        access, _ = await asyncio.gather(self._access(stage, service), service.start())
-        return _facts(stage, service) | access | {"operatorUrl": f"{service.url}/operator"}
-
-    async def _access(self, stage: SandboxNetwork, service: ServiceProcess) -> dict[str, str]:
+            # a database that outlives the sandbox gets no public secret, and may have this operator
+            operator, known = f"sandbox-{secrets.token_hex(4)}", ("", "", "")
         wallets = [one.address for one in stage.wallets]
-        if self._stores is None:
-            public = (API_KEY, WALLET_RPC_SECRET, OPERATOR_SECRET)
-            return await service.create_access(wallets, "sandbox", public)
-        # a database that outlives the sandbox gets no public secret, and may have this operator
-        operator = f"sandbox-{secrets.token_hex(4)}"
-        return await service.create_access(wallets, operator, ("", "", ""))
+        creating = service.create_access(wallets, operator, known)
+        access, _ = await asyncio.gather(creating, service.start())
+        return _facts(stage, service) | access | {"operatorUrl": f"{service.url}/operator"}
 
     def moved(self, facts: Mapping[str, Any]) -> list[str]:
         """Return a line for each usual port that was in use; `facts` is the result of `start`."""

@@ -89,10 +89,7 @@ class HttpAdapter(ABC):
         params: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> T:
-        """Return the body of a response with status 200, to a POST if it has a body.
-
-        Raises NoRoute.
-        """
+        """Return the body of a response with status 200, to a POST of `body`. Raises NoRoute."""
         url, headers, timeout_s = self._base + path, self._headers, self._timeout_s
         try:
             if body is None:

@@ -25,17 +25,12 @@ def own_runtime(name: str) -> str:
 
 
 def public_creations() -> dict[Address, str]:
-    """Return the public contracts' creation code with constructor arguments, by final address.
-
-    Raises MissingPackage.
-    """
+    """Return creation code with constructor arguments, by final address. Raises MissingPackage."""
     router = encode("(address,address)", (addresses.V2_FACTORY, WETH.address)).hex()
     # the owner for setPairFee: mainnet has a timelock, the sandbox has no owner
     setter = encode("(address)", ("0x" + "00" * 20,)).hex()
-    uniswap = encode(
-        "(address,address,address,address)",
-        (addresses.V2_FACTORY, addresses.V3_FACTORY, addresses.POSITION_MANAGER, WETH.address),
-    ).hex()
+    parts = addresses.V2_FACTORY, addresses.V3_FACTORY, addresses.POSITION_MANAGER, WETH.address
+    uniswap = encode("(address,address,address,address)", parts).hex()
     quoter = encode("(address,address)", (addresses.V3_FACTORY, WETH.address)).hex()
     periphery = "@uniswap/swap-router-contracts/artifacts/contracts"
     v3 = "@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json"

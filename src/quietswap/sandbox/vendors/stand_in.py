@@ -19,7 +19,6 @@ from quietswap.sandbox.contracts.abi import Call
 from quietswap.sandbox.contracts.pools import BY_ADDRESS, SandboxToken
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest
-from quietswap.sandbox.vendors.hostile_calldata import Attack
 from quietswap.sandbox.vendors.market import (
     Hop,
     Market,
@@ -28,7 +27,7 @@ from quietswap.sandbox.vendors.market import (
     amount_out,
     priced_routes,
 )
-from quietswap.sandbox.vendors.router_calldata import RouterSwap
+from quietswap.sandbox.vendors.router_calldata import Attack, RouterSwap
 from quietswap.vendors import OVER_HTTP
 from quietswap.vendors.vendor import Vendor
 
@@ -182,7 +181,7 @@ class VendorStandIn(ABC):
         return PriceQuote(priced.route, amount, out, self.promise(out))
 
     async def asked(self, query: "QueryParams", sell: str, buy: str, amount: str) -> PriceQuote:
-        """Return the quote for a query; `sell`, `buy` and `amount` are its parameter names.
+        """Return the quote for a query, by its parameter names.
 
         Raises QuoteRejected and BadParameter.
         """

@@ -20,10 +20,9 @@ from quietswap.sandbox.contracts.abi import Call, entry, set_storage
 from quietswap.sandbox.contracts.pools import BY_ADDRESS, POOLS
 from quietswap.sandbox.faults import ActiveFaults
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
-from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import router_calldata as calldata
 from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import Hop, Market, PoolRoute, amount_out, prefers_v3
-from quietswap.sandbox.vendors.router_calldata import FOREVER, NOBODY, RouterSwap
 from quietswap.vendors.kyberswap import VENDOR
 
 _BAD_QUERY = 400, 4001, "unable to bind query parameters"
@@ -48,7 +47,7 @@ _WHITELIST = 1
 """Slot of the mapping, after the owner's."""
 
 
-def description(swap: RouterSwap, receivers: Sequence[Address]) -> tuple[Any, ...]:
+def description(swap: calldata.RouterSwap, receivers: Sequence[Address]) -> tuple[Any, ...]:
     """Return the fields of a `SwapDescriptionV2` that sends the sold tokens to `receivers`."""
     return (
         *(swap.sell, swap.buy, receivers, [swap.amount] * len(receivers), (), ()),
@@ -56,34 +55,34 @@ def description(swap: RouterSwap, receivers: Sequence[Address]) -> tuple[Any, ..
     )
 
 
-def encode(swap: RouterSwap) -> bytes:
+def encode(swap: calldata.RouterSwap) -> bytes:
     """MetaAggregationRouterV2 `swap`, selector 0xe21fd0e9."""
     executor = swap.runner("kyberswap")
     desc = description(swap, [executor])
-    return abi.call(KYBERSWAP_SWAP, (executor, NOBODY, swap.plan(), desc, b""))
+    return abi.call(KYBERSWAP_SWAP, (executor, calldata.NOBODY, swap.plan(), desc, b""))
 
 
-def drain(swap: RouterSwap) -> bytes:
+def drain(swap: calldata.RouterSwap) -> bytes:
     """`swapGeneric` with a call of the sold token, which the owner allows; fake output token."""
     theft = abi.call(
         "transferFrom(address,address,uint256)",
-        *(swap.recipient, addresses.THIEF, hostile.GREED * swap.amount),
+        *(swap.recipient, addresses.THIEF, calldata.GREED * swap.amount),
     )
     desc = (
         *(swap.sell, addresses.MADE_UP_POOL, (), (), (), ()),
         *(swap.recipient, swap.amount, 1, KYBERSWAP_LIVE, b""),
     )
     method = KYBERSWAP_SWAP.replace("swap", "swapGeneric", 1)
-    return abi.call(method, (swap.sell, NOBODY, theft, desc, b""))
+    return abi.call(method, (swap.sell, calldata.NOBODY, theft, desc, b""))
 
 
-def partial_fill(swap: RouterSwap) -> bytes:
+def partial_fill(swap: calldata.RouterSwap) -> bytes:
     """Simple mode that sells a tenth and pays a tenth of the minimum."""
-    part, least = swap.amount // hostile.GREED, swap.min_out // hostile.GREED + 1
-    pay = hostile.script([hostile.pays(swap.buy, swap.recipient, least)])
-    plan = ([addresses.THIEF], [part], [hostile.script()], FOREVER, pay)
+    part, least = swap.amount // calldata.GREED, swap.min_out // calldata.GREED + 1
+    pay = calldata.script([calldata.pays(swap.buy, swap.recipient, least)])
+    plan = ([addresses.THIEF], [part], [calldata.script()], calldata.FOREVER, pay)
     work = abi.encode("((address[],uint256[],bytes[],uint256,bytes))", (plan,))
-    flags = hostile.PARTIAL_FILL | KYBERSWAP_SIMPLE
+    flags = calldata.PARTIAL_FILL | KYBERSWAP_SIMPLE
     return encode(replace(swap, executor=addresses.THIEF, work=work, flags=flags))
 
 
@@ -99,10 +98,10 @@ class StandIn(base.VendorStandIn):
     vendor = VENDOR
     encode = staticmethod(encode)
     attacks: ClassVar = {
-        "lying_executor": hostile.lying(encode),
+        "lying_executor": calldata.lying(encode),
         "drain": drain,
         "partial_fill": partial_fill,
-        "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
+        "permit_inside": calldata.changed(encode, permit=calldata.PERMIT),
     }
     contracts: ClassVar = {VENDOR.router: "KyberRouter"}
     choose = staticmethod(prefers_v3)

@@ -13,10 +13,9 @@ from quietswap.chain.address import Address
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
-from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import router_calldata as calldata
 from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import best
-from quietswap.sandbox.vendors.router_calldata import FOREVER, RouterSwap
 from quietswap.vendors.oneinch import VENDOR
 
 _SWAP, _QUOTE = "/swap/v6.1/1/swap", "/swap/v6.1/1/quote"
@@ -33,12 +32,12 @@ _PERMIT2 = 4
 _V3 = 1 << 253
 
 
-def made_up_pool(swap: RouterSwap) -> bytes:
+def made_up_pool(swap: calldata.RouterSwap) -> bytes:
     """`unoswap` on a fake pool."""
-    return unoswap(swap, hostile.made_up_pool_word())
+    return unoswap(swap, calldata.made_up_pool_word())
 
 
-def encode(swap: RouterSwap) -> bytes:
+def encode(swap: calldata.RouterSwap) -> bytes:
     """AggregationRouterV6 `swap`, selector 0x07ed2379."""
     executor = swap.runner("oneinch")
     tokens = swap.sell, swap.buy, executor, swap.recipient
@@ -46,16 +45,16 @@ def encode(swap: RouterSwap) -> bytes:
     return abi.call(ONEINCH_SWAP, executor, desc, swap.plan())
 
 
-def drain(swap: RouterSwap) -> bytes:
+def drain(swap: calldata.RouterSwap) -> bytes:
     """`clipperSwap`, which sends any amount to any exchange; this one pays the quoted output."""
     return abi.call(
         "clipperSwap(address,uint256,address,uint256,uint256,uint256,bytes32,bytes32)",
-        *(addresses.THIEF, int(swap.sell, 16), swap.buy, hostile.GREED * swap.amount),
-        *(swap.quote, FOREVER, b"", b""),
+        *(addresses.THIEF, int(swap.sell, 16), swap.buy, calldata.GREED * swap.amount),
+        *(swap.quote, calldata.FOREVER, b"", b""),
     )
 
 
-def unoswap(swap: RouterSwap, dex: int) -> bytes:
+def unoswap(swap: calldata.RouterSwap, dex: int) -> bytes:
     """1inch's `unoswap` on the pool of this word."""
     return abi.call(
         "unoswap(uint256,uint256,uint256,uint256)",
@@ -63,16 +62,16 @@ def unoswap(swap: RouterSwap, dex: int) -> bytes:
     )
 
 
-def other_token(swap: RouterSwap) -> bytes:
+def other_token(swap: calldata.RouterSwap) -> bytes:
     """`unoswap` on a genuine V3 pool that takes another token than its argument names."""
-    _, forward = hostile.other_than(swap.sell)
-    flags = _V3 | (hostile.FORWARD if forward else 0)
+    _, forward = calldata.other_than(swap.sell)
+    flags = _V3 | (calldata.FORWARD if forward else 0)
     return unoswap(swap, int(V3_WETH_USDC.address, 16) | flags)
 
 
-def partial_fill(swap: RouterSwap) -> bytes:
+def partial_fill(swap: calldata.RouterSwap) -> bytes:
     """An executor that leaves nine tenths in the router, which returns them."""
-    return hostile.part(swap, encode, VENDOR.router)
+    return calldata.part(swap, encode, VENDOR.router)
 
 
 class StandIn(base.VendorStandIn):
@@ -80,11 +79,11 @@ class StandIn(base.VendorStandIn):
     encode = staticmethod(encode)
     attacks: ClassVar = {
         "made_up_pool": made_up_pool,
-        "lying_executor": hostile.lying(encode),
+        "lying_executor": calldata.lying(encode),
         "drain": drain,
         "other_token": other_token,
         "partial_fill": partial_fill,
-        "permit_inside": hostile.changed(encode, flags=_PERMIT2),
+        "permit_inside": calldata.changed(encode, flags=_PERMIT2),
     }
     contracts: ClassVar = {VENDOR.router: "OneInchRouter"}
     choose = staticmethod(best)

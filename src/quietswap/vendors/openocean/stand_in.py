@@ -14,10 +14,9 @@ from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import Call, set_storage
 from quietswap.sandbox.contracts.pools import V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
-from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import router_calldata as calldata
 from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import PricedRoute
-from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors.openocean import VENDOR
 
 _CHAINS = ("1", "eth", "ethereum")
@@ -53,43 +52,43 @@ THIEF = from_any_case("0xbad0000000000000000000000000000000000005")
 _IMPLEMENTATION = 0x360894A13BA1A3210667C828492DB98DCA3E2076CC3735A920A3CA505D382BBC
 
 
-def encode(swap: RouterSwap) -> bytes:
+def encode(swap: calldata.RouterSwap) -> bytes:
     """ExchangeV2 `swap`, selector 0x90411a32."""
     executor = swap.runner("openocean")
     desc = (
         *(swap.sell, swap.buy, executor, swap.recipient, swap.amount, swap.min_out),
-        *(swap.quote, OPENOCEAN_CLAIM | swap.flags, NOBODY, swap.permit),
+        *(swap.quote, OPENOCEAN_CLAIM | swap.flags, calldata.NOBODY, swap.permit),
     )
     return abi.call(OPENOCEAN_SWAP, executor, desc, [(0, 0, 0, swap.plan(swap.recipient))])
 
 
-def drain(swap: RouterSwap) -> bytes:
+def drain(swap: calldata.RouterSwap) -> bytes:
     """`callUniswap` on a fake pool, for more than the requested amount."""
-    return made_up_pool(replace(swap, amount=hostile.GREED * swap.amount))
+    return made_up_pool(replace(swap, amount=calldata.GREED * swap.amount))
 
 
-def made_up_pool(swap: RouterSwap) -> bytes:
+def made_up_pool(swap: calldata.RouterSwap) -> bytes:
     """OpenOcean's `callUniswap` on a fake pool."""
-    pool = hostile.word(hostile.made_up_pool_word(997_000_000 << 160))
+    pool = calldata.word(calldata.made_up_pool_word(997_000_000 << 160))
     return abi.call(
         "callUniswap(address,uint256,uint256,bytes32[])",
         *(swap.sell, swap.amount, swap.min_out, [pool]),
     )
 
 
-def other_token(swap: RouterSwap) -> bytes:
+def other_token(swap: calldata.RouterSwap) -> bytes:
     """`uniswapV3SwapTo`, whose first pool determines the sold token."""
-    _, forward = hostile.other_than(swap.sell)
-    pool = int(V3_WETH_USDC.address, 16) | (0 if forward else hostile.REVERSED)
+    _, forward = calldata.other_than(swap.sell)
+    pool = int(V3_WETH_USDC.address, 16) | (0 if forward else calldata.REVERSED)
     return abi.call(
         "uniswapV3SwapTo(address,uint256,uint256,uint256[])",
         *(swap.recipient, swap.amount, swap.min_out, [pool]),
     )
 
 
-def partial_fill(swap: RouterSwap) -> bytes:
+def partial_fill(swap: calldata.RouterSwap) -> bytes:
     """An executor that returns nine tenths and pays a tenth of the minimum."""
-    return hostile.part(swap, encode, swap.recipient)
+    return calldata.part(swap, encode, swap.recipient)
 
 
 def openocean_runs(implementation: Address) -> Call:
@@ -102,11 +101,11 @@ class StandIn(base.VendorStandIn):
     encode = staticmethod(encode)
     attacks: ClassVar = {
         "made_up_pool": made_up_pool,
-        "lying_executor": hostile.lying(encode),
+        "lying_executor": calldata.lying(encode),
         "drain": drain,
         "other_token": other_token,
         "partial_fill": partial_fill,
-        "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
+        "permit_inside": calldata.changed(encode, permit=calldata.PERMIT),
     }
     contracts: ClassVar = {
         VENDOR.router: "OpenOceanProxy",
@@ -137,8 +136,8 @@ class StandIn(base.VendorStandIn):
             data = {name: data[name] for name in _QUOTED} | own
         elif query.text("account", "-") != "-":
             account = query.address("account")
-            calldata = self.calldata(offer, min_out=least, recipient=account)
-            data |= {"from": query.address("sender", account), "data": calldata}
+            call = self.calldata(offer, min_out=least, recipient=account)
+            data |= {"from": query.address("sender", account), "data": call}
         return json_reply({"code": 200, "data": data})
 
     def _rejected(self, fault: str) -> Answer:

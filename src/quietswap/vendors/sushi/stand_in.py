@@ -10,10 +10,9 @@ from quietswap.chain.address import from_any_case
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import BY_ADDRESS
 from quietswap.sandbox.http_server import Answer, HttpRequest, json_reply
-from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import router_calldata as calldata
 from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import direct_v2
-from quietswap.sandbox.vendors.router_calldata import RouterSwap
 from quietswap.vendors.sushi import VENDOR
 
 _SWAP, _QUOTE = "/swap/v7/1", "/quote/v7/1"
@@ -30,7 +29,7 @@ SAFE_EXECUTOR = from_any_case("0x5afe0000000000000000000000000000000e8ec1")
 SUSHI_SNWAP = "snwap(address,uint256,address,address,uint256,address,bytes)"
 
 
-def encode(swap: RouterSwap) -> bytes:
+def encode(swap: calldata.RouterSwap) -> bytes:
     """RedSnwapper `snwap`, selector 0x5f3bd1c8."""
     work = abi.call("callBytes(bytes)", swap.plan(swap.recipient))
     return abi.call(
@@ -40,13 +39,13 @@ def encode(swap: RouterSwap) -> bytes:
     )
 
 
-def drain(swap: RouterSwap) -> bytes:
+def drain(swap: calldata.RouterSwap) -> bytes:
     """`snwapMultiple`, which pulls any list of tokens; it pays the quoted output."""
-    pay = hostile.script([hostile.pays(swap.buy, swap.recipient, swap.quote)])
+    pay = calldata.script([calldata.pays(swap.buy, swap.recipient, swap.quote)])
     return abi.call(
         "snwapMultiple((address,uint256,address)[],(address,address,uint256)[],"
         "(address,uint256,bytes)[])",
-        [(swap.sell, hostile.GREED * swap.amount, addresses.THIEF)],
+        [(swap.sell, calldata.GREED * swap.amount, addresses.THIEF)],
         [(swap.buy, swap.recipient, swap.min_out)],
         [(addresses.THIEF, 0, abi.call("callBytes(bytes)", pay))],
     )
@@ -55,7 +54,7 @@ def drain(swap: RouterSwap) -> bytes:
 class StandIn(base.VendorStandIn):
     vendor = VENDOR
     encode = staticmethod(encode)
-    attacks: ClassVar = {"lying_executor": hostile.lying(encode), "drain": drain}
+    attacks: ClassVar = {"lying_executor": calldata.lying(encode), "drain": drain}
     contracts: ClassVar = {VENDOR.router: "SushiSnwapper", SAFE_EXECUTOR: "SushiSafeExecutor"}
     choose = staticmethod(direct_v2)
 

@@ -123,11 +123,8 @@ class Adapter:
         return split
 
     def _depths(self, wanted: Sequence[Pair]) -> dict[Pool, Depth]:
-        found: dict[Pool, Depth] = {}
-        for pair in wanted:
-            known = self._known.get(frozenset(pair))
-            found |= known.depths if known else {}
-        return found
+        known = [self._known.get(frozenset(pair)) for pair in wanted]
+        return {pool: depth for one in known if one for pool, depth in one.depths.items()}
 
     def _due(self, wanted: Sequence[Pair]) -> list[Pool]:
         """Return the pools to read: those that exist, and from time to time the others."""
@@ -143,10 +140,7 @@ class Adapter:
     async def _read(
         self, pools: Sequence[Pool], paths: Mapping[Path, int], amount: int
     ) -> dict[Path, list[int]]:
-        """Read pools into the cache, and return the outputs of V3 paths for so many parts.
-
-        Raises NoRoute.
-        """
+        """Read pools into the cache; return V3 paths' outputs for so many parts. Raises NoRoute."""
         states = [view for pool in pools for view in state_views(pool)]
         quotes = [
             _quotes(path, [amount_at(amount, step + 1) for step in range(steps)])

@@ -15,10 +15,9 @@ from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import Call, entry, set_storage
 from quietswap.sandbox.contracts.pools import BY_ADDRESS, V3_WETH_USDC
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
-from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import router_calldata as calldata
 from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import Hop, only_v2
-from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
 from quietswap.vendors.velora import VENDOR
 
 V5_ROUTER = "0xDEF171Fe48CF0115B1d80b88dc8eAB59176FEe57"
@@ -46,30 +45,32 @@ THIEF = from_any_case("0xbad0000000000000000000000000000000000004")
 """The facet of that method."""
 
 
-def fees(swap: RouterSwap) -> int:
+def fees(swap: calldata.RouterSwap) -> int:
     """Return the word with partner, flags and fee."""
     partner = addresses.PARTNER if swap.fee_bps else swap.partner
     return int(partner, 16) << 96 | VELORA_CAP_SURPLUS ^ swap.flags | swap.fee_bps
 
 
-def encode(swap: RouterSwap) -> bytes:
+def encode(swap: calldata.RouterSwap) -> bytes:
     """Augustus v6.2 `swapExactAmountIn`, selector 0xe3ead59e."""
     data = (swap.sell, swap.buy, swap.amount, swap.min_out, swap.quote, b"", swap.recipient)
     executor = swap.runner("velora")
     return abi.call(VELORA_SWAP, executor, data, fees(swap), swap.permit, swap.plan())
 
 
-def drain(swap: RouterSwap) -> bytes:
+def drain(swap: calldata.RouterSwap) -> bytes:
     """A facet that swaps correctly and then takes all that is approved."""
     return abi.call(VELORA_FACET, swap.sell, addresses.THIEF, encode(swap))
 
 
-def other_token(swap: RouterSwap) -> bytes:
+def other_token(swap: calldata.RouterSwap) -> bytes:
     """`swapExactAmountInOnUniswapV3` whose pools sell another token than `srcToken`."""
-    _, forward = hostile.other_than(swap.sell)
+    _, forward = calldata.other_than(swap.sell)
     pool = V3_WETH_USDC
-    head = int(pool.first.address, 16) | (hostile.REVERSED if forward else 0)
-    pools = hostile.word(head) + hostile.word(int(pool.second.address, 16)) + hostile.word(pool.fee)
+    head = int(pool.first.address, 16) | (calldata.REVERSED if forward else 0)
+    pools = (
+        calldata.word(head) + calldata.word(int(pool.second.address, 16)) + calldata.word(pool.fee)
+    )
     data = (swap.sell, swap.buy, swap.amount, swap.min_out, swap.quote, b"", swap.recipient, pools)
     method = "swapExactAmountInOnUniswapV3" + VELORA_UNISWAP
     return abi.call(method, data, fees(swap), swap.permit)
@@ -79,20 +80,20 @@ class StandIn(base.VendorStandIn):
     vendor = VENDOR
     encode = staticmethod(encode)
     attacks: ClassVar = {
-        "lying_executor": hostile.lying(encode),
+        "lying_executor": calldata.lying(encode),
         "drain": drain,
-        "partner_takes": hostile.changed(
+        "partner_takes": calldata.changed(
             encode, quoted_out=1, partner=addresses.THIEF, flags=VELORA_CAP_SURPLUS | _TAKE_SURPLUS
         ),
         "other_token": other_token,
-        "permit_inside": hostile.changed(encode, permit=hostile.PERMIT),
+        "permit_inside": calldata.changed(encode, permit=calldata.PERMIT),
     }
     contracts: ClassVar = {VENDOR.router: "VeloraAugustus", THIEF: "VeloraThief"}
     choose = staticmethod(only_v2)
 
     @staticmethod
     def under(fault: str | None) -> Sequence[Call]:
-        facet = THIEF if fault == "drain" else NOBODY
+        facet = THIEF if fault == "drain" else calldata.NOBODY
         slot = entry(abi.selector(VELORA_FACET).ljust(32, b"\0"), _FACETS)
         return [set_storage(VENDOR.router, slot, int(facet, 16))]
 

@@ -14,10 +14,9 @@ from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import TREASURY, Call, entry, items, set_storage
 from quietswap.sandbox.contracts.pools import BY_ADDRESS
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
-from quietswap.sandbox.vendors import hostile_calldata as hostile
+from quietswap.sandbox.vendors import router_calldata as calldata
 from quietswap.sandbox.vendors import stand_in as base
 from quietswap.sandbox.vendors.market import best
-from quietswap.sandbox.vendors.router_calldata import FOREVER, NOBODY, RouterSwap
 from quietswap.vendors.zeroex import VENDOR
 
 _QUOTE, _PRICE = "/swap/allowance-holder/quote", "/swap/allowance-holder/price"
@@ -41,41 +40,41 @@ _AUTHORIZED = 0
 _INSTANCES = 1
 
 
-def encode(swap: RouterSwap) -> bytes:
+def encode(swap: calldata.RouterSwap) -> bytes:
     """AllowanceHolder `exec`, selector 0x2213bc0b, around Settler `execute`, 0x1fff991f.
 
     Two actions: pay the executor, then call it. Settler receives the output.
     """
     executor = swap.runner("zeroex")
-    permit = ((swap.sell, swap.amount), 0, swap.deadline or FOREVER)
+    permit = ((swap.sell, swap.amount), 0, swap.deadline or calldata.FOREVER)
     trade = abi.call("callBytes(bytes)", swap.plan())
     actions = [
         abi.call(ZEROEX_TAKE, executor, permit, b""),
-        abi.call(ZEROEX_BASIC, NOBODY, 0, executor, 0, trade),
+        abi.call(ZEROEX_BASIC, calldata.NOBODY, 0, executor, 0, trade),
     ]
     return zeroex_exec(swap, actions)
 
 
-def zeroex_exec(swap: RouterSwap, actions: Sequence[bytes]) -> bytes:
+def zeroex_exec(swap: calldata.RouterSwap, actions: Sequence[bytes]) -> bytes:
     """Return `exec` with `execute` of these actions and the swap's terms."""
     slippage = (swap.recipient, swap.buy, swap.min_out)
     execute = abi.call(ZEROEX_EXECUTE, slippage, actions, b"")
     return abi.call(ZEROEX_EXEC, swap.settler, swap.sell, swap.amount, swap.settler, execute)
 
 
-def drain(swap: RouterSwap) -> bytes:
+def drain(swap: calldata.RouterSwap) -> bytes:
     """`exec` with the thief as operator; it pays the quoted output."""
-    amount = hostile.GREED * swap.amount
+    amount = calldata.GREED * swap.amount
     take = abi.call(
         "transferFrom(address,address,address,uint256)",
         *(swap.sell, swap.recipient, addresses.THIEF, amount),
     )
-    steps = [(VENDOR.router, take, True), hostile.pays(swap.buy, swap.recipient, swap.quote)]
-    work = abi.call("callBytes(bytes)", hostile.script(steps))
+    steps = [(VENDOR.router, take, True), calldata.pays(swap.buy, swap.recipient, swap.quote)]
+    work = abi.call("callBytes(bytes)", calldata.script(steps))
     return abi.call(ZEROEX_EXEC, addresses.THIEF, swap.sell, amount, addresses.THIEF, work)
 
 
-def shy_settler(swap: RouterSwap) -> bytes:
+def shy_settler(swap: calldata.RouterSwap) -> bytes:
     """A false Settler; its first action names what it takes."""
     take = abi.encode("(address,uint256)", (swap.sell, swap.amount))
     return zeroex_exec(replace(swap, settler=addresses.SHY_SETTLER), [take])
@@ -93,7 +92,7 @@ class StandIn(base.VendorStandIn):
     vendor = VENDOR
     encode = staticmethod(encode)
     attacks: ClassVar = {
-        "lying_executor": hostile.lying(encode),
+        "lying_executor": calldata.lying(encode),
         "shy_settler": shy_settler,
         "drain": drain,
     }
