@@ -9,9 +9,10 @@ import math
 import os
 import platform
 import resource
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import Metric
@@ -37,38 +38,46 @@ _DELIVERED = (-1000.0, -100.0, -50.0, -20.0, -10.0, -5.0, -1.0, 0.0, 5.0, 10.0, 
 """Basis points; below zero means less than the quote."""
 
 
-def _counter(name: str, text: str, *labels: str) -> Counter:
-    return Counter(f"quietswap_{name}", text, labels, registry=registry)
+_Mode = Literal["livemostrecent", "livesum"]
+
+
+def _counter(name: str, text: str, labels: str = "") -> Counter:
+    return Counter(f"quietswap_{name}", text, labels.split(), registry=registry)
+
+
+def _counters(name: str, text: str, labels: str) -> Callable[..., Counter]:
+    return cache(_counter(name, text, labels).labels)
 
 
 def _histogram(
-    name: str, text: str, *labels: str, buckets: tuple[float, ...] = _SECONDS
+    name: str, text: str, labels: str = "", buckets: tuple[float, ...] = _SECONDS
 ) -> Histogram:
-    return Histogram(f"quietswap_{name}", text, labels, buckets=buckets, registry=registry)
+    name, names = f"quietswap_{name}", labels.split()
+    return Histogram(name, text, names, buckets=buckets, registry=registry)
 
 
-def _gauge(name: str, text: str, *labels: str) -> Gauge:
-    """With several processes, the most recent value counts: only one process tracks orders."""
-    return Gauge(
-        f"quietswap_{name}", text, labels, registry=registry, multiprocess_mode="livemostrecent"
-    )
+def _histograms(
+    name: str, text: str, labels: str, buckets: tuple[float, ...] = _SECONDS
+) -> Callable[..., Histogram]:
+    return cache(_histogram(name, text, labels, buckets).labels)
 
 
-def _number(name: str, text: str) -> Gauge:
-    """With several processes, their sum."""
-    return Gauge(f"quietswap_{name}", text, registry=registry, multiprocess_mode="livesum")
+def _gauge(name: str, text: str, labels: str = "", mode: _Mode = "livemostrecent") -> Gauge:
+    """`mode` is that of several processes: the most recent value, or their sum (`livesum`)."""
+    name, names = f"quietswap_{name}", labels.split()
+    return Gauge(name, text, names, registry=registry, multiprocess_mode=mode)
 
 
-requests = cache(
-    _counter(
-        "requests", "Answers by endpoint, status and error code", "endpoint", "status", "code"
-    ).labels
+def _gauges(name: str, text: str, labels: str) -> Callable[..., Gauge]:
+    return cache(_gauge(name, text, labels).labels)
+
+
+requests = _counters(
+    "requests", "Answers by endpoint, status and error code", "endpoint status code"
 )
-client_requests = cache(
-    _counter("client_requests", "Answers by client and endpoint", "client", "endpoint").labels
-)
-client_refusals = cache(
-    _counter("client_refusals", "Answers by client and code of its limits", "client", "code").labels
+client_requests = _counters("client_requests", "Answers by client and endpoint", "client endpoint")
+client_refusals = _counters(
+    "client_refusals", "Answers by client and code of its limits", "client code"
 )
 MOST_CLIENTS = 100
 """Clients with series of their own in one process; the others share the label `other`."""
@@ -90,127 +99,91 @@ def client_label(client_id: str) -> str:
     return client_id
 
 
-request_seconds = cache(
-    _histogram("request_seconds", "Time to answer by endpoint", "endpoint").labels
+request_seconds = _histograms("request_seconds", "Time to answer by endpoint", "endpoint")
+wallet_rpc_calls = _counters(
+    "wallet_rpc_calls", "Calls of wallets by method and error code", "method code"
 )
-wallet_rpc_calls = cache(
-    _counter(
-        "wallet_rpc_calls", "Calls of wallets by method and error code", "method", "code"
-    ).labels
+phase_seconds = _histograms("quote_phase_seconds", "Quote latency by phase", "phase")
+source_answers = _counters("source_answers", "Answers of a source by outcome", "source outcome")
+source_seconds = _histograms("source_seconds", "Time a source took", "source")
+source_wins = _counters("source_wins", "Quotes that name the source's route", "source")
+overquotes = _counters("source_overquotes", "Routes that simulate below their promise", "source")
+reference_bps = _histograms(
+    "source_reference_bps",
+    "Promises of a source against the pools' price before fees, in basis points",
+    "source",
+    buckets=_DELIVERED,
 )
-phase_seconds = cache(_histogram("quote_phase_seconds", "Quote latency by phase", "phase").labels)
-source_answers = cache(
-    _counter("source_answers", "Answers of a source by outcome", "source", "outcome").labels
+source_rank = _histograms(
+    "source_rank", "Place of a source's route in a quote", "source", buckets=_PLACES
 )
-source_seconds = cache(_histogram("source_seconds", "Time a source took", "source").labels)
-source_wins = cache(_counter("source_wins", "Quotes that name the source's route", "source").labels)
-overquotes = cache(
-    _counter("source_overquotes", "Routes that simulate below their promise", "source").labels
-)
-reference_bps = cache(
-    _histogram(
-        "source_reference_bps",
-        "Promises of a source against the pools' price before fees, in basis points",
-        "source",
-        buckets=_DELIVERED,
-    ).labels
-)
-source_rank = cache(
-    _histogram(
-        "source_rank", "Place of a source's route in a quote", "source", buckets=_PLACES
-    ).labels
-)
-verifications = cache(
-    _counter(
-        "verifications", "Routes by what money rules and simulation said", "source", "verdict"
-    ).labels
+verifications = _counters(
+    "verifications", "Routes by what money rules and simulation said", "source verdict"
 )
 outages = _counter(
     "verification_outages", "Times the node could not simulate the routes of a quote"
 )
-order_moves = cache(
-    _counter("order_moves", "Order transitions by resulting status", "status").labels
-)
-orders_watched = cache(
-    _gauge("orders_watched", "Orders the tracker follows, by their status", "status").labels
-)
+order_moves = _counters("order_moves", "Order transitions by resulting status", "status")
+orders_watched = _gauges("orders_watched", "Orders the tracker follows, by their status", "status")
 confirm_seconds = _histogram(
     "order_confirm_seconds", "Time from submission to confirmation", buckets=_TO_CONFIRM
 )
-inclusion_blocks = cache(
-    _histogram(
-        "order_inclusion_blocks",
-        "Blocks from the relay's acceptance to inclusion",
-        "source",
-        "tier",
-        buckets=_BLOCKS,
-    ).labels
+inclusion_blocks = _histograms(
+    "order_inclusion_blocks",
+    "Blocks from the relay's acceptance to inclusion",
+    "source tier",
+    buckets=_BLOCKS,
 )
-inclusion_seconds = cache(
-    _histogram(
-        "order_inclusion_seconds",
-        "Time from the relay's acceptance to the block",
-        "source",
-        "tier",
-        buckets=_TO_CONFIRM,
-    ).labels
+inclusion_seconds = _histograms(
+    "order_inclusion_seconds",
+    "Time from the relay's acceptance to the block",
+    "source tier",
+    buckets=_TO_CONFIRM,
 )
-delivered_bps = cache(
-    _histogram(
-        "order_delivered_bps",
-        "Received against quoted output in basis points",
-        "source",
-        buckets=_DELIVERED,
-    ).labels
+delivered_bps = _histograms(
+    "order_delivered_bps",
+    "Received against quoted output in basis points",
+    "source",
+    buckets=_DELIVERED,
 )
-refunds = cache(
-    _counter("order_refunds", "Refunds that relays report or paid", "tier", "status").labels
-)
-relay_answers = cache(
-    _counter("relay_answers", "Relay answers by outcome", "relay", "outcome").labels
-)
-relay_seconds = cache(_histogram("relay_seconds", "Time a relay took to answer", "relay").labels)
-resent = cache(
-    _counter(
-        "orders_resent", "Times the tracker sent the same bytes again, by answer", "outcome"
-    ).labels
+refunds = _counters("order_refunds", "Refunds that relays report or paid", "tier status")
+relay_answers = _counters("relay_answers", "Relay answers by outcome", "relay outcome")
+relay_seconds = _histograms("relay_seconds", "Time a relay took to answer", "relay")
+resent = _counters(
+    "orders_resent", "Times the tracker sent the same bytes again, by answer", "outcome"
 )
 connections_closed = _counter(
     "connections_closed",
     "Connections without a request that were closed, because there were too many",
 )
-streams = _number("event_streams", "Open streams of events")
-streams_ended = cache(
-    _counter("event_streams_ended", "Streams of events that ended, by reason", "reason").labels
+streams = _gauge("event_streams", "Open streams of events", mode="livesum")
+streams_ended = _counters(
+    "event_streams_ended", "Streams of events that ended, by reason", "reason"
 )
 events_sent = _counter("events_sent", "Events sent to streams")
 deleted = _counter("orders_deleted", "Orders that retention deleted")
-webhook_deliveries = cache(
-    _counter("webhook_deliveries", "Requests to webhooks by outcome", "outcome").labels
-)
+webhook_deliveries = _counters("webhook_deliveries", "Requests to webhooks by outcome", "outcome")
 webhook_seconds = _histogram("webhook_seconds", "Time a receiver took to answer a webhook")
-webhooks_disabled = cache(
-    _counter("webhooks_disabled", "Webhooks disabled by the service, by reason", "reason").labels
+webhooks_disabled = _counters(
+    "webhooks_disabled", "Webhooks disabled by the service, by reason", "reason"
 )
 webhook_events_lost = _counter(
     "webhook_events_lost", "Events deleted by retention before they were delivered"
 )
-certificate = cache(
-    _gauge(
-        "tls_certificate_expiry_timestamp_seconds",
-        "When the service's own TLS certificate ends, Unix seconds",
-        "file",
-    ).labels
+certificate = _gauges(
+    "tls_certificate_expiry_timestamp_seconds",
+    "When the service's own TLS certificate ends, Unix seconds",
+    "file",
 )
-_build = _gauge("build_info", "1, with the version as labels", "version", "python")
+_build = _gauge("build_info", "1, with the version as labels", "version python")
 _memory = _gauge(
     "resident_memory_bytes", "Memory of this service's processes (Linux; elsewhere NaN)"
 )
-leads = _number("tracker_leads", "1 while this process follows the orders")
-may_lead = _number("tracker_enabled", "1 if this process may follow orders")
+leads = _gauge("tracker_leads", "1 while this process follows the orders", mode="livesum")
+may_lead = _gauge("tracker_enabled", "1 if this process may follow orders", mode="livesum")
 lag = _gauge("tracker_lag_blocks", "Blocks the tracker is behind")
 reorgs = _counter("reorgs", "Reorganisations seen")
-node_errors = cache(_counter("node_errors", "Failed node calls by kind", "node", "kind").labels)
+node_errors = _counters("node_errors", "Failed node calls by kind", "node kind")
 
 
 def begin(sources: tuple[str, ...]) -> None:
