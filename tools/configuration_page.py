@@ -1,16 +1,20 @@
 """Write docs/configuration.md from the settings themselves; a test compares the two."""
 
+import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from quietswap.server.settings import schema
 from quietswap.server.settings.load import choices
 from quietswap.server.settings.schema import Section, Settings, SourceConfig
-from quietswap.vendors import VENDORS
+from quietswap.vendors import NEED_KEY, UNBINDABLE, VENDORS
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 _HEAD = """# Configuration
@@ -49,7 +53,7 @@ def _section(kind: type[Section], prefix: str) -> Iterator[str]:
         if nested is not None:
             inner.append((nested, f"{name}.NAME." if nested is SourceConfig else f"{name}."))
         else:
-            rows.append(_row(name, field))
+            rows.append(_row(name, field, _meanings()[kind.__name__][field.name]))
     if prefix:
         summary = " ".join((kind.__doc__ or "").split())
         yield f"\n## `[{prefix.rstrip('.')}]`\n\n{summary}\n"
@@ -83,10 +87,28 @@ def _nested(kind: Any) -> type[Section] | None:
     return None
 
 
-def _row(name: str, field: Any) -> str:
+@cache
+def _meanings() -> dict[str, dict[str, str]]:
+    """Return the description of each setting by its section: the text below it."""
+    unbindable, need_key = " and ".join(UNBINDABLE), " and ".join(NEED_KEY)
+    words = {"vendors": ", ".join(VENDORS), "unbindable": unbindable, "need_key": need_key}
+    sections = ast.parse(Path(schema.__file__).read_text("utf-8")).body
+    return {
+        section.name: {
+            ast.unparse(field.target): " ".join(str(text.value.value).split()).format(**words)
+            for field, text in pairwise(section.body)
+            if isinstance(field, ast.AnnAssign)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+        }
+        for section in sections
+        if isinstance(section, ast.ClassDef)
+    }
+
+
+def _row(name: str, field: Any, meaning: str) -> str:
     variable = "QUIETSWAP_" + name.upper().replace(".", "__")
-    meaning = " ".join(meta.description for meta in field.type.__metadata__ if meta.description)
-    bounds = _bounds(field.type.__metadata__) + _values(field.type)
+    bounds = _bounds(getattr(field.type, "__metadata__", ())) + _values(field.type)
     return f"| `{name}` | `{variable}` | {_default(field.default)} | {meaning}{bounds} |\n"
 
 

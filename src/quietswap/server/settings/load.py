@@ -17,7 +17,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -347,8 +347,7 @@ def _one_of(kind: Any) -> str:
 
 def choices(kind: Any) -> tuple[str, ...]:
     """Return the allowed values of a setting of this type; empty if any value is allowed."""
-    bare = getattr(kind, "__origin__", kind)  # of Annotated
-    return tuple(bare.__args__) if get_origin(bare) is Literal else ()
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _kind_at(where: str) -> Any:
