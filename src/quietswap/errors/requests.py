@@ -66,16 +66,13 @@ class NativeEthNotSupported(RequestError, status=400, shape=NativeEthNotSupporte
     }
 
     def __init__(self, *, field: str, provided: str, weth: str) -> None:
-        is_swap = field != "tokens"
-        super().__init__(
-            f"{field} is a placeholder for native ETH, which cannot be swapped here"
-            if is_swap
-            else f"{field} has a placeholder for native ETH, which is no ERC-20",
-            {"field": field, "provided": provided},
-            f"Wrap ETH first and use WETH: {weth}"
-            if is_swap
-            else "Leave it out: the balance of ETH is in every answer.",
-        )
+        if field == "tokens":
+            text = f"{field} has a placeholder for native ETH, which is no ERC-20"
+            advice = "Leave it out: the balance of ETH is in every answer."
+        else:
+            text = f"{field} is a placeholder for native ETH, which cannot be swapped here"
+            advice = f"Wrap ETH first and use WETH: {weth}"
+        super().__init__(text, {"field": field, "provided": provided}, advice)
 
 
 class InvalidAmountDetails(WireStruct, frozen=True, kw_only=True):

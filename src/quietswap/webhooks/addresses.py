@@ -113,42 +113,28 @@ def is_allowed_host(host: str, allowed: Sequence[str]) -> bool:
 IpAddress = IPv4Address | IPv6Address
 
 _NOT_PUBLIC = {
-    "100.100.100.200/32": "a cloud provider's metadata",
-    "168.63.129.16/32": "a cloud provider's metadata",
-    "0.0.0.0/8": "this network",
-    "10.0.0.0/8": "private",
-    "100.64.0.0/10": "carrier-grade NAT",
-    "127.0.0.0/8": "loopback",
-    "169.254.0.0/16": "link-local",
-    "172.16.0.0/12": "private",
-    "192.0.0.0/24": "reserved",
-    "192.0.2.0/24": "documentation",
-    "192.88.99.0/24": "6to4",
-    "192.168.0.0/16": "private",
-    "198.18.0.0/15": "benchmarking",
-    "198.51.100.0/24": "documentation",
-    "203.0.113.0/24": "documentation",
-    "224.0.0.0/4": "multicast",
-    "240.0.0.0/4": "reserved",
-    "::/128": "unspecified",
-    "::1/128": "loopback",
-    "::ffff:0:0/96": "IPv4-mapped",
-    "::/96": "IPv4-compatible",
-    "64:ff9b::/96": "NAT64",
-    "64:ff9b:1::/48": "NAT64",
-    "2001::/32": "Teredo",
-    "2001::/23": "reserved",
-    "2001:db8::/32": "documentation",
-    "2002::/16": "6to4",
-    "3fff::/20": "documentation",
-    "fd00:ec2::/32": "a cloud provider's metadata",
-    "fd20:ce::/32": "a cloud provider's metadata",
-    "fc00::/7": "unique local",
-    "fe80::/10": "link-local",
-    "fec0::/10": "site-local",
-    "ff00::/8": "multicast",
+    "a cloud provider's metadata": (
+        "100.100.100.200/32 168.63.129.16/32 fd00:ec2::/32 fd20:ce::/32"
+    ),
+    "this network": "0.0.0.0/8",
+    "private": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
+    "carrier-grade NAT": "100.64.0.0/10",
+    "loopback": "127.0.0.0/8 ::1/128",
+    "link-local": "169.254.0.0/16 fe80::/10",
+    "documentation": "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20",
+    "6to4": "192.88.99.0/24 2002::/16",
+    "benchmarking": "198.18.0.0/15",
+    "multicast": "224.0.0.0/4 ff00::/8",
+    "unspecified": "::/128",
+    "IPv4-mapped": "::ffff:0:0/96",
+    "IPv4-compatible": "::/96",
+    "NAT64": "64:ff9b::/96 64:ff9b:1::/48",
+    "Teredo": "2001::/32",
+    "reserved": "192.0.0.0/24 240.0.0.0/4 2001::/23",
+    "unique local": "fc00::/7",
+    "site-local": "fec0::/10",
 }
-_KINDS = [(ip_network(network), kind) for network, kind in _NOT_PUBLIC.items()]
+_KINDS = [(ip_network(one), kind) for kind, found in _NOT_PUBLIC.items() for one in found.split()]
 _GLOBAL_6 = IPv6Network("2000::/3")
 _OWN = frozenset({"private", "loopback", "carrier-grade NAT", "unique local"})
 """Kinds that `webhooks.allow_private` allows: addresses of hosts in a network of one's own.
