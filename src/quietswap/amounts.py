@@ -63,7 +63,6 @@ def format_units(amount: int, decimals: int) -> str:
 
 
 def format_ether(wei: int) -> str:
-    """Return wei as a plain decimal ETH string."""
     return format_units(wei, _ETHER_DECIMALS)
 
 
@@ -83,7 +82,6 @@ def difference_bps(actual: int, promised: int) -> int:
 #
 # The JSON decoder stops at the interpreter's recursion limit (`Py_EnterRecursiveCall`). A library
 # that raises this limit would let 10^5 brackets overflow the C stack and end the process.
-
 
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _OTHERS = bytes(byte for byte in range(256) if byte not in b'"[{]}')

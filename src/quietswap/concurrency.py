@@ -47,7 +47,6 @@ class CallBatcher(Generic[Q, A]):
         self._batches: set[asyncio.Task[None]] = set()
 
     async def __call__(self, question: Q) -> A:
-        """Return the answer to one question. Raises what `answer` raises."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[A] = loop.create_future()
         if not self._waiting:
@@ -100,7 +99,6 @@ class CallBatcher(Generic[Q, A]):
 
 # Bounded gather: run one coroutine per item, a limited number at the same time.
 
-
 T = TypeVar("T")
 
 
@@ -146,7 +144,6 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the dependency must not be called now."""
         return self._clock.monotonic() < self._open_until
 
     @property
@@ -155,12 +152,10 @@ class CircuitBreaker:
         return self.failures >= self._threshold
 
     def record_failure(self) -> None:
-        """Count a failed call."""
         self.failures += 1
         self.probe()
 
     def record_success(self) -> None:
-        """Close the circuit."""
         self.failures, self._open_until = 0, -math.inf
 
     def probe(self) -> None:
@@ -174,7 +169,6 @@ class CircuitBreaker:
 
 
 # Single flight: concurrent calls with one key share one execution and its result.
-
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -198,17 +192,14 @@ class _Execution(Generic[V]):
         return future
 
     def succeed(self, result: V) -> None:
-        """Give all callers the result."""
         for caller in self._taken():
             caller.set_result(result)
 
     def fail(self, error: BaseException) -> None:
-        """Give all callers the exception."""
         for caller in self._taken():
             caller.set_exception(error)
 
     def cancel(self) -> None:
-        """Cancel all callers."""
         for caller in self._taken():
             caller.cancel()
 
@@ -231,7 +222,6 @@ class SingleFlight(Generic[K, V]):
         self._executions: dict[K, _Execution[V]] = {}
 
     def __len__(self) -> int:
-        """Return the number of executions in flight."""
         return len(self._executions)
 
     async def __call__(self, key: K, work: Callable[[], Coroutine[Any, Any, V]]) -> V:
@@ -252,7 +242,6 @@ class SingleFlight(Generic[K, V]):
         return None if execution is None else await execution.outcome()
 
     async def drain(self) -> None:
-        """Wait until every execution in flight has ended."""
         tasks = [one.task for one in self._executions.values() if one.task is not None]
         await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -297,7 +286,6 @@ class TokenBucket:
 
 
 # Places for work that takes long, given to those who wait in turn.
-
 
 _Waiting = OrderedDict[str, "deque[asyncio.Future[None]]"]
 """By member, in the order of their turns."""
@@ -344,7 +332,6 @@ class FairTurns:
             raise
 
     def give_back(self, party: Party) -> None:
-        """Free a place for the next one that waits."""
         self._free += 1
         self._held[party.name] -= 1
         if not self._held[party.name]:

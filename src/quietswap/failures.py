@@ -56,7 +56,6 @@ async def require_within_limits(
 
 # Run a turn of a background task so that its failure does not end the task.
 
-
 Result = TypeVar("Result")
 
 

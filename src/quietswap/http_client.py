@@ -137,7 +137,6 @@ class HttpReply:
 
     @property
     def is_html(self) -> bool:
-        """Return True for a web page, independent of its content type."""
         return self.body.lstrip()[:1] == b"<"
 
     def _refuse(self) -> NoReturn:
@@ -220,7 +219,6 @@ class HttpClient:
         return await _exchange(request, sent, timeout_s, max_bytes)
 
     async def close(self) -> None:
-        """Close all connections."""
         if self._client is not None:
             await self._client.close()
             self._client = None

@@ -73,5 +73,4 @@ def parse(text: str) -> Address:
 
 
 def to_bytes(address: Address) -> bytes:
-    """Return the 20 raw bytes."""
     return bytes.fromhex(address[2:])

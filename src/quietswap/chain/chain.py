@@ -60,7 +60,6 @@ class SignedSwap:
 
 
 def signed_swap(signed: SignedTransaction, buy_token: Address, min_buy_amount: int) -> SignedSwap:
-    """Return the dry run's input for a decoded transaction."""
     return SignedSwap(signed.sender, signed.params, buy_token, min_buy_amount, signed.priority_fee)
 
 
@@ -85,7 +84,6 @@ class DryRun:
 
     @property
     def words(self) -> str:
-        """Return the result as text for the event log."""
         if self.succeeded is None:
             return f"not simulated: {self.reason}"
         if self.received is None:

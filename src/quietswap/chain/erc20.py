@@ -16,7 +16,6 @@ _READ_FACTOR = 8
 
 
 def word(number: int) -> bytes:
-    """Return a uint256 as its 32-byte ABI word."""
     return number.to_bytes(32)
 
 
@@ -26,12 +25,10 @@ def address_word(address: Address) -> bytes:
 
 
 def balance_of(holder: Address) -> bytes:
-    """Return the calldata of `balanceOf(holder)`."""
     return _BALANCE_OF + address_word(holder)
 
 
 def allowance(owner: Address, spender: Address) -> bytes:
-    """Return the calldata of `allowance(owner, spender)`."""
     return _ALLOWANCE + address_word(owner) + address_word(spender)
 
 
@@ -73,7 +70,6 @@ def _string(data: bytes, limit: int) -> bytes:
 
 # Calldata to wrap ETH into canonical WETH9 and back, one to one.
 
-
 _DEPOSIT = bytes.fromhex("d0e30db0")
 _WITHDRAW = bytes.fromhex("2e1a7d4d")
 
@@ -83,7 +79,6 @@ TYPICAL_GAS = {WrapOperation.WRAP: 46_000, WrapOperation.UNWRAP: 36_100}
 
 
 def calldata(operation: WrapOperation, amount: int) -> bytes:
-    """Return `deposit()` or `withdraw(uint256)` for `amount` wei."""
     if operation is WrapOperation.WRAP:
         return _DEPOSIT
     return _WITHDRAW + amount.to_bytes(32)

@@ -40,7 +40,6 @@ from quietswap.vendors.zeroex import settlers
 
 # The genuine 0x Settlers, read from the 0x Deployer contract and cached for two minutes.
 
-
 _VIEWS = (
     ViewCall(settlers.DEPLOYER, settlers.OWNER_OF),
     ViewCall(settlers.DEPLOYER, settlers.PREV),
@@ -115,7 +114,6 @@ class NodeChain:
 
     @property
     def can_simulate(self) -> bool:
-        """Whether the nodes may support eth_simulateV1."""
         return self._simulator.can_simulate
 
     async def head(self, max_age_s: float | None = None) -> Head:
@@ -229,7 +227,6 @@ class NodeChain:
     async def _run_on(
         self, head: Head, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
     ) -> tuple[list[DryRun], list[Result]]:
-        """Run all in the block after `head`. Raises NodeUnavailable and SimulationUnsupported."""
         runs = DryRunCodec(swaps, below=self._below)
         block = NextBlock.after(head, self._below)
         results = await self._simulator.blocks.run(lambda b: [*runs.calls(b), *others], block)
@@ -242,7 +239,6 @@ class NodeChain:
         return eth, held
 
     async def _recent(self, calls: Sequence[RpcCall]) -> list[Result]:
-        """Return the results of a backend that has the newest block."""
         return await from_block(self._rpc, self._clock, self._newest.number, calls)
 
     async def prepare_simulation(

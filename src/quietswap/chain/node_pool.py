@@ -105,7 +105,6 @@ class NodePool:
         return max(seen, default=node.height) - node.height > self._max_lag
 
     def served(self, node: NodeHealth) -> None:
-        """Record a complete response."""
         node.circuit.record_success()
         self._current = node.index
 

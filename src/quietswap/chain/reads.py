@@ -90,7 +90,6 @@ class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def count(wallet: Address, block: str) -> RpcCall:
-    """Return the call that reads the transaction count of a wallet at `block`."""
     return RpcCall("eth_getTransactionCount", (wallet, block))
 
 
@@ -140,7 +139,6 @@ def _account(text: str) -> Address:
 
 
 def head(result: Result) -> Head:
-    """Return a block header."""
     wire, number = value(result, _Header), rpc_wire.quantity
     base_fee, gas_limit = number(wire.base_fee_per_gas), number(wire.gas_limit)
     return Head(
@@ -233,7 +231,6 @@ def movements(sender: Address, logs: msgspec.Raw) -> Movements | None:
 
 
 def _logs_of(sender: Address, logs: list[NodeLog]) -> Iterator[TokenLog]:
-    """Yield the logs that move tokens from or to `sender`. Raises ValueError."""
     word = wallet_word(sender)
     for log in logs:
         if not log.topics or log.topics[0].lower() not in MOVEMENT_TOPICS:
@@ -256,7 +253,6 @@ def _token_log(log: NodeLog) -> TokenLog:
 #
 # Such an answer is late, not false. A read is repeated until a backend answers that has the newest
 # block which was seen; `eth_blockNumber` in the same batch tells it.
-
 
 BACKENDS = 6
 """Requests until a read gives up: with 30 % of them late, 1 of 1 400 reads does."""

@@ -67,8 +67,6 @@ Post = Callable[[str, bytes], Awaitable[HttpReply]]
 
 
 class NodeReads(Protocol):
-    """Something that batches of calls can be sent to."""
-
     async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
         """Return one result per call, in order. Raises NodeUnavailable."""
 
@@ -162,7 +160,6 @@ class NodeRpcClient:
         return second_best
 
     async def call(self, method: str, *params: object) -> Result:
-        """Return the result of one call. Raises NodeUnavailable."""
         return (await self.batch([RpcCall(method, params)]))[0]
 
     def _is_settled(
@@ -278,7 +275,6 @@ class NodeRpcClient:
         return height, self._clock.monotonic() - started, reason
 
     async def close(self) -> None:
-        """Cancel the running node check, if any."""
         if self._probing is not None:
             self._probing.cancel()
             await asyncio.gather(self._probing, return_exceptions=True)
@@ -316,7 +312,6 @@ def _masked(result: Result, node: NodeHealth) -> Result:
 # Callers are never merged with each other: a failed or large read is that of its caller alone. A
 # caller is a client, with all its RPC URLs, or the visitors of one address.
 
-
 Send = Callable[[Sequence[RpcCall], Party], Awaitable[Sequence[NodeAnswer]]]
 AT_ONCE = 4
 """Batches of one caller in flight. Further reads wait for one of them, and then go together."""
@@ -346,7 +341,6 @@ class MergedCalls:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def read(self, calls: Sequence[RpcCall], caller: Party) -> Sequence[NodeAnswer]:
-        """Return one answer per call, in order. Raises NodeUnavailable."""
         found = self._callers.setdefault(caller, _Caller())
         if found.in_flight >= self._at_once:
             read = _Read(calls, asyncio.get_running_loop().create_future())
@@ -399,7 +393,6 @@ class MergedCalls:
             _settle(read, error)
 
     async def close(self) -> None:
-        """Cancel what is in flight."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

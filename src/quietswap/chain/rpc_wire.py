@@ -20,7 +20,6 @@ class MalformedResult(NodeUnavailable, ValueError):
 
 
 def read(raw: bytes | msgspec.Raw, shape: type[T]) -> T:
-    """Return the JSON value as `shape`. Raises MalformedResult."""
     try:
         return decode(raw, shape)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
@@ -198,5 +197,4 @@ def value(result: Result | bytes, shape: type[T]) -> T:
 
 
 def value_or_none(result: Result, shape: type[T]) -> T | None:
-    """Return a result as `shape`, None for `null`. Raises NodeUnavailable."""
     return None if result == _NULL else value(result, shape)

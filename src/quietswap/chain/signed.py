@@ -17,7 +17,6 @@ from quietswap.chain.address import Address, keccak256, recover_signer
 
 # The EIP-1559 transaction to sign (https://eips.ethereum.org/EIPS/eip-1559).
 
-
 MAINNET = 1
 TYPE_2 = 2
 GAS_LIMIT_CAP = 16_777_216
@@ -144,7 +143,6 @@ class _Item(NamedTuple):
 
 
 def _fields(raw: bytes) -> tuple[dict[str, bytes], bytes]:
-    """Return the twelve fields by name, and the body of the signed list of nine."""
     if raw[0] != TYPE_2:
         raise _other_type(raw)
     items = list(_items(raw, 1))
@@ -177,7 +175,6 @@ def _other_type(raw: bytes) -> Exception:
 
 
 def _items(raw: bytes, at: int) -> Iterator[_Item]:
-    """Yield the items of the list that fills `raw` from `at` to the end."""
     whole = _item(raw, at)
     if not whole.is_list or whole.end != len(raw):
         raise TransactionDecodeError("it is not one RLP list from its first to its last byte")

@@ -34,7 +34,6 @@ from quietswap.routers import calldata
 
 
 def loss_judgement(loss: Loss) -> contract.LossJudgement:
-    """Return `loss` of a quote or price."""
     causes = (contract.LossCauseEntry(cause=one.cause.value, bps=one.bps) for one in loss.causes)
     return contract.LossJudgement(level=loss.level.value, bps=loss.bps, causes=tuple(causes))
 
@@ -46,12 +45,10 @@ def loss_judgement(loss: Loss) -> contract.LossJudgement:
 # with it. So an unknown value is 0, and the boolean beside it (`scoring.priceAvailable`,
 # `priceImpactAvailable`) says that this 0 is not a measurement.
 
-
 P = TypeVar("P", bound=TransactionParams)
 
 
 def swap_quote_response(quote: SwapQuote) -> contract.SwapQuoteResponse:
-    """Return `data` of GET /api/v1/quote."""
     route = quote.route
     return contract.SwapQuoteResponse(
         source=route.source,
@@ -156,7 +153,6 @@ def _source(report: SourceReport) -> contract.SourceEntry:
 
 
 def transaction_params(params: UnsignedTransaction, kind: type[P]) -> P:
-    """Return a transaction to sign."""
     return kind(
         to=params.to,
         data="0x" + params.data.hex(),
@@ -239,7 +235,6 @@ def _streamed_route(candidate: Candidate) -> contract.StreamedRoute:
 
 
 def price_response(price: IndicativePrice) -> contract.PriceResponse:
-    """Return `data` of GET /api/v1/price."""
     return contract.PriceResponse(
         indicative=True,
         verification="none",

@@ -28,8 +28,6 @@ class LossLevel(StrEnum):
 
 
 class LossCause(StrEnum):
-    """Where a loss comes from."""
-
     PRICE_UNKNOWN = "price_unknown"
     """No price to compare with: the loss may be anything."""
     PRICE_IMPACT = "price_impact"
@@ -84,7 +82,6 @@ class Loss:
 
     @property
     def is_priced(self) -> bool:
-        """Return whether there was a price to compare with."""
         return all(figure.bps is not None for figure in self.causes)
 
     def __str__(self) -> str:
@@ -115,7 +112,6 @@ _RANK = list(LossLevel).index
 
 
 def level_of(bps: int) -> LossLevel:
-    """Return what is asked for a loss of this share of the value."""
     if bps >= TYPE_BPS:
         return LossLevel.TYPE
     if bps >= CONFIRM_BPS:
@@ -170,7 +166,6 @@ def to_bps(share_percent: Decimal) -> int:
 
 
 def percent(bps: int) -> str:
-    """Return basis points as percent with two decimals."""
     return f"{bps // 100}.{bps % 100:02d}"
 
 

@@ -15,23 +15,10 @@ from quietswap.errors.base import RequestError
 from quietswap.errors.requests import InvalidTokenAddress
 from quietswap.failures import service_unavailable
 from quietswap.prices.usd import UsdPrices
+from quietswap.quoting import scoring
 from quietswap.quoting.quote import SourceOutcome, SourceReport
 from quietswap.quoting.request import IndicativePriceRequest
 from quietswap.quoting.routes import no_route_error, tradable_tokens
-from quietswap.quoting.scoring import (
-    IndicativePrice,
-    PricingContext,
-    SourcePrice,
-    SourcePriceRequest,
-    UsdRates,
-    believed,
-    gas_cost_usd,
-    impact_percent,
-    rank_prices,
-    reference_amount,
-    value_usd,
-    with_reference,
-)
 from quietswap.quoting.sources import Source, SourceAnswer, SourceFanOut, SourcePauses
 from quietswap.tokens.token import WETH, TokenPolicy
 from quietswap.vendors.adapter import VendorAdapter
@@ -49,7 +36,7 @@ class _Outcome:
 
     client_id: str
     is_partial: bool
-    price: IndicativePrice | RequestError
+    price: scoring.IndicativePrice | RequestError
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,13 +57,13 @@ class QuotePrice:
     soft_s: float
     hard_s: float
     _in_flight: SingleFlight[tuple[_Swap, str], _Outcome] = field(init=False)
-    _answers: TTLCache[_Swap, IndicativePrice] = field(init=False)
+    _answers: TTLCache[_Swap, scoring.IndicativePrice] = field(init=False)
 
     def __post_init__(self) -> None:
         self._in_flight = SingleFlight()
         self._answers = TTLCache(_ANSWERS_CACHED, ANSWER_TTL_S, timer=self.clock.monotonic)
 
-    async def __call__(self, key: ApiKey, ask: IndicativePriceRequest) -> IndicativePrice:
+    async def __call__(self, key: ApiKey, ask: IndicativePriceRequest) -> scoring.IndicativePrice:
         """Return the best promise, with the result of each source.
 
         Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
@@ -107,14 +94,16 @@ class QuotePrice:
                 field="buyToken", provided=buy.address, reason="both tokens are the same"
             )
         asked_at_ms = self.clock.now_ms()
-        request = SourcePriceRequest(sell, buy, ask.sell_amount, max(head.next_base_fee, 1))
+        request = scoring.SourcePriceRequest(sell, buy, ask.sell_amount, max(head.next_base_fee, 1))
         usd, by_pools, answers = await asyncio.gather(
             self.prices.usd(WETH, sell.address, buy.address),
             self.prices.by_pools(sell.address, buy.address),
             self._collect(client_id, request),
         )
-        market = PricingContext(sell, ask.sell_amount, buy, UsdRates(*usd), head.next_base_fee)
-        reference = reference_amount(sell, ask.sell_amount, buy, by_pools)
+        market = scoring.PricingContext(
+            sell, ask.sell_amount, buy, scoring.UsdRates(*usd), head.next_base_fee
+        )
+        reference = scoring.reference_amount(sell, ask.sell_amount, buy, by_pools)
         is_partial = any(
             answer.skipped and source.may_be_asked
             for source, answer in zip(self.sources, answers, strict=True)
@@ -128,9 +117,9 @@ class QuotePrice:
         return _Outcome(client_id, is_partial, price)
 
     async def _collect(
-        self, client_id: str, request: SourcePriceRequest
-    ) -> list[SourceAnswer[SourcePrice]]:
-        def ask(adapter: VendorAdapter) -> Awaitable[SourcePrice]:
+        self, client_id: str, request: scoring.SourcePriceRequest
+    ) -> list[SourceAnswer[scoring.SourcePrice]]:
+        def ask(adapter: VendorAdapter) -> Awaitable[scoring.SourcePrice]:
             return adapter.price(request)
 
         with SourceFanOut(self.sources, client_id, ask, self.clock, hard_s=self.hard_s) as asked:
@@ -141,36 +130,38 @@ class QuotePrice:
 
     def _compose(
         self,
-        request: SourcePriceRequest,
-        read: PricingContext,
+        request: scoring.SourcePriceRequest,
+        read: scoring.PricingContext,
         reference: int | None,
-        answers: Sequence[SourceAnswer[SourcePrice]],
+        answers: Sequence[SourceAnswer[scoring.SourcePrice]],
         asked_at_ms: int,
-    ) -> IndicativePrice:
+    ) -> scoring.IndicativePrice:
         promised = [answer.found for answer in answers if answer.found]
         if not promised:
             raise no_route_error(
                 [_report(answer) for answer in answers], request.sell.address, request.buy.address
             )
-        best = rank_prices(promised, read, reference)[0]
-        used = believed(read, promised).rates
-        value = value_usd(best.buy_amount, request.buy, used.buy)
-        cost = gas_cost_usd(best.gas_estimate, read.base_fee, used.eth)
-        sold = value_usd(request.sell_amount, request.sell, used.sell)
-        return IndicativePrice(
+        best = scoring.rank_prices(promised, read, reference)[0]
+        used = scoring.believed(read, promised).rates
+        value = scoring.value_usd(best.buy_amount, request.buy, used.buy)
+        cost = scoring.gas_cost_usd(best.gas_estimate, read.base_fee, used.eth)
+        sold = scoring.value_usd(request.sell_amount, request.sell, used.sell)
+        return scoring.IndicativePrice(
             sell_token=request.sell.address,
             buy_token=request.buy.address,
             sell_amount=request.sell_amount,
             best=best,
-            impact_percent=impact_percent(best.impact_percent, sold, value),
+            impact_percent=scoring.impact_percent(best.impact_percent, sold, value),
             net_value_usd=None if value is None or cost is None else value - cost,
             gas_cost_usd=cost,
             asked_at_ms=asked_at_ms,
-            sources=with_reference([_report(answer, best.source) for answer in answers], reference),
+            sources=scoring.with_reference(
+                [_report(answer, best.source) for answer in answers], reference
+            ),
         )
 
 
-def _report(answer: SourceAnswer[SourcePrice], winner: str = "") -> SourceReport:
+def _report(answer: SourceAnswer[scoring.SourcePrice], winner: str = "") -> SourceReport:
     if answer.found is None:
         return answer.missed()
     outcome = SourceOutcome.WON if answer.source == winner else SourceOutcome.ANSWERED

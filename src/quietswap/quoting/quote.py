@@ -86,24 +86,18 @@ class NoRoute(Exception):
 
 
 class ThreatLevel(StrEnum):
-    """The loss to a sandwich if this swap were sent publicly."""
-
     LOW = "LOW"
     MEDIUM = "MEDIUM"
     HIGH = "HIGH"
 
 
 class VerificationStatus(StrEnum):
-    """Whether a simulation has confirmed a route."""
-
     VERIFIED = "verified"
     UNVERIFIED = "unverified"
     """No simulation was possible (no eth_simulateV1, unknown token layout, no response)."""
 
 
 class SourceOutcome(StrEnum):
-    """The result of one source in one quote."""
-
     WON = "won"
     ANSWERED = "answered"
     NO_ROUTE = "no_route"
@@ -194,8 +188,6 @@ class SwapQuote(msgspec.Struct, frozen=True):
 
 
 class WrapOperation(StrEnum):
-    """The two directions of the 1:1 conversion."""
-
     WRAP = "wrap"
     UNWRAP = "unwrap"
 
@@ -224,14 +216,11 @@ class WrapQuote:
 #
 # Amounts in smallest units (wei for ETH), times in Unix ms.
 
-
 NATIVE = Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 """The address that stands for ETH in the tokens of an order."""
 
 
 class QuoteKind(StrEnum):
-    """What an issued quote is for."""
-
     SWAP = "swap"
     WRAP = "wrap"
     CANCEL = "cancel"
@@ -239,8 +228,6 @@ class QuoteKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trade:
-    """The amounts an order exchanges."""
-
     sell_token: Address
     buy_token: Address
     sell_amount: int
@@ -284,7 +271,6 @@ class WrapOrderTerms:
 
     @property
     def trade(self) -> Trade:
-        """Return the 1:1 exchange of ETH and WETH."""
         pair = (NATIVE, WETH) if self.operation is WrapOperation.WRAP else (WETH, NATIVE)
         return Trade(*pair, self.amount, self.amount, self.amount)
 
@@ -345,7 +331,6 @@ class IssuedQuote:
 
 
 def issued_swap(quote: SwapQuote, client_id: str, quote_id: str, validity_ms: int) -> IssuedQuote:
-    """Return what is stored of a swap quote before the client receives it."""
     trade = Trade(
         quote.sell_token, quote.buy_token, quote.sell_amount, quote.min_buy_amount, quote.buy_amount
     )
@@ -362,7 +347,6 @@ def issued_swap(quote: SwapQuote, client_id: str, quote_id: str, validity_ms: in
 
 
 def issued_wrap(quote: WrapQuote, client_id: str) -> IssuedQuote:
-    """Return what is stored of a wrap quote before the client receives it."""
     terms = WrapOrderTerms(quote.operation, quote.amount)
     times = (quote.issued_at_ms, quote.valid_until_ms)
     return issue(

@@ -178,7 +178,6 @@ def _check_settler(settler: Address | None, settlers: Collection[Address] | None
 # depend on the sender, so two transfers are simulated after the swap: from the payer to the
 # wallet, and from the wallet to an unknown address.
 
-
 _BALANCE_OF = bytes.fromhex("70a08231")
 _TRANSFER = bytes.fromhex("a9059cbb")
 

@@ -38,12 +38,10 @@ class CollectedRoutes:
 
     @property
     def sender(self) -> AccountState:
-        """Return the wallet's state."""
         return self.prepared.sender
 
     @property
     def next_base_fee(self) -> int:
-        """Return wei per gas."""
         return self.prepared.next_base_fee
 
 
@@ -194,7 +192,6 @@ def _known(token: Token | None, address: Address, field: str) -> Token:
 
 
 # The error for a quote when no source gave a usable route.
-
 
 _FOUND_NOTHING = frozenset({SourceOutcome.NO_ROUTE, SourceOutcome.UNSAFE})
 """The source answered, but gave no usable route. It does not answer for one that is away."""

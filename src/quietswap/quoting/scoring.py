@@ -31,7 +31,6 @@ APPROVAL_GAS = 46_000
 
 
 def first_approval_gas(*, is_amsterdam: bool) -> int:
-    """Return the gas units of a first approval."""
     return APPROVAL_GAS + fees.NEW_SLOT_GAS * is_amsterdam
 
 
@@ -98,12 +97,10 @@ class Score(msgspec.Struct, frozen=True):
 
 
 def to_whole_tokens(amount: int, decimals: int) -> Decimal:
-    """Return smallest units as whole tokens."""
     return Decimal(amount).scaleb(-decimals)
 
 
 def value_usd(amount: int, token: Token, price: Decimal | None) -> Decimal | None:
-    """Return USD of an amount; None without a price."""
     return None if price is None else to_whole_tokens(amount, token.decimals) * price
 
 
@@ -271,7 +268,6 @@ def rank(
 
 # The price impact: how far a swap's rate is below the market rate, in percent.
 
-
 _HUNDRED = Decimal(100)
 
 
@@ -315,7 +311,6 @@ class SourcePrice:
 
     @property
     def worth(self) -> int:
-        """Return the promised output."""
         return self.buy_amount
 
     @property

@@ -19,7 +19,6 @@ from quietswap.vendors.vendor import RequestBudget
 
 # The shares of a vendor's rate that clients have, from what each of them asks for.
 
-
 _MEMORY_S = 10.0
 """A request counts for the demand of its client for about so long."""
 _FIRST_S = 1.0
@@ -38,7 +37,6 @@ class Demand:
     weight: float = 0.0
 
     def count(self, now: float) -> None:
-        """Add one request."""
         self.weight = self.weight * math.exp((self.at - now) / _MEMORY_S) + 1 / _MEMORY_S
         self.at = now
 
@@ -67,7 +65,6 @@ def shares(demands: Mapping[str, float], per_second: float) -> dict[str, float]:
 
 
 def _tails(numbers: Sequence[float]) -> list[float]:
-    """Return the sum of each number and all after it."""
     sums: list[float] = []
     total = 0.0
     for number in reversed(numbers):
@@ -282,7 +279,6 @@ class Circuit:
         return self.is_closed and not any(client.is_open for client in self._clients.values())
 
     def admits(self, client_id: str) -> bool:
-        """Return whether this client may send a request now."""
         client = self._clients.get(client_id)
         return self.is_closed and not (client and client.is_open)
 
@@ -294,7 +290,6 @@ class Circuit:
             client.probe()
 
     def answered(self) -> None:
-        """Record an answer of any kind."""
         if self._clients:  # `clear` of an empty cache raises and catches two exceptions
             self._clients.clear()
         self._all.record_success()
@@ -312,7 +307,6 @@ class Circuit:
         return self._pause_s
 
     def pause(self, seconds: float) -> None:
-        """Open the circuit for all clients."""
         self._all.open_for(seconds)
 
     def _is_for_all(self) -> bool:
@@ -335,30 +329,24 @@ class SourceCircuit:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it is closed for clients without a failure of their own."""
         return self._clients.is_closed
 
     @property
     def is_answering(self) -> bool:
-        """Whether it is closed for every client and every visitor."""
         return self._clients.is_answering and self._visitors.is_answering
 
     def admits(self, client_id: str) -> bool:
-        """Return whether this client may send a request now."""
         return all(circuit.admits(name) for circuit, name in self._of(client_id))
 
     def asked(self, client_id: str) -> None:
-        """Record a request: after the pause it is the only one until it ends."""
         for circuit, name in self._of(client_id):
             circuit.asked(name)
 
     def answered(self) -> None:
-        """Record an answer of any kind."""
         self._clients.answered()
         self._visitors.answered()
 
     def silent(self, client_id: str) -> float | None:
-        """Record a timeout; return the pause in seconds if it opens the circuit for all."""
         party = party_of(client_id)
         if party.is_visitors:
             was_closed = self._visitors.is_closed
@@ -368,7 +356,6 @@ class SourceCircuit:
         return self._clients.silent(party.name)
 
     def pause(self, seconds: float) -> None:
-        """Open the circuit for all."""
         self._clients.pause(seconds)
 
     def _of(self, client_id: str) -> list[tuple[Circuit, str]]:

@@ -74,7 +74,6 @@ class Source:
 
     @property
     def is_up(self) -> bool:
-        """Return whether the circuit breaker is closed for every client."""
         return self._circuit.is_answering
 
     @property
@@ -190,7 +189,6 @@ class SourceFanOut(Generic[F]):
 
     @property
     def elapsed_s(self) -> float:
-        """Return the seconds since the requests were sent."""
         return self._clock.monotonic() - self._started
 
     @property
@@ -200,7 +198,6 @@ class SourceFanOut(Generic[F]):
 
     @property
     def has_found(self) -> bool:
-        """Return whether any source has given a result."""
         return any(answer.found for answer in self._answers.values())
 
     async def wait(self, until_s: float, *, first: bool = False) -> None:
@@ -249,14 +246,11 @@ class SourceFanOut(Generic[F]):
 # A pause counts for every quote that begins a second after it was stored. It is no failure: the
 # circuit of the source stays as it was, and requests that are in flight end as usual.
 
-
 LASTS_S = 1.0
 """How long a read counts."""
 
 
 class SourcePauses:
-    """Puts the stored pauses on the sources of this process."""
-
     def __init__(self, store: PausedSourceStore, sources: Sequence[Source], clock: Clock) -> None:
         self._store = store
         self._sources = sources
@@ -286,6 +280,5 @@ class SourcePauses:
 
 
 def reason_text(paused: PausedSource) -> str:
-    """Return the reason that a quote's `sources` show."""
     said = f": {paused.reason}" if paused.reason else ""
     return f"paused by the operator of this service{said}"

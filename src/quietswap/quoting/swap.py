@@ -19,7 +19,7 @@ from quietswap.failures import require_no_fork, require_within_limits, service_u
 from quietswap.orders.checks import CONTRACT_NOTE, is_contract
 from quietswap.orders.nonces import OwnNonces, next_nonce
 from quietswap.prices.usd import UsdPrices
-from quietswap.quoting import mev
+from quietswap.quoting import mev, scoring
 from quietswap.quoting.quote import (
     AlternativeRoute,
     BatchForm,
@@ -33,20 +33,6 @@ from quietswap.quoting.quote import (
 )
 from quietswap.quoting.request import SwapQuoteRequest
 from quietswap.quoting.routes import CollectedRoutes, CollectRoutes, no_route_error, tradable_tokens
-from quietswap.quoting.scoring import (
-    Candidate,
-    PricingContext,
-    UsdRates,
-    believed,
-    first_approval_gas,
-    gas_price_in_buy_token,
-    impact_percent,
-    rank,
-    reference_amount,
-    score,
-    value_usd,
-    with_reference,
-)
 from quietswap.quoting.sources import SourcePauses
 from quietswap.quoting.wallet_effects import QuoteIssues, find_issues
 from quietswap.relays.choice import protect
@@ -61,7 +47,9 @@ from quietswap.tokens.token import WETH, Token, TokenPolicy
 # Notes of a quote for the user, as plain text.
 
 
-def notes(best: Candidate, rates: UsdRates, quoted: UsdRates, *, weighed: bool) -> tuple[str, ...]:
+def notes(
+    best: scoring.Candidate, rates: scoring.UsdRates, quoted: scoring.UsdRates, *, weighed: bool
+) -> tuple[str, ...]:
     """Return the notes: `rates` are the prices the quote was computed with, `quoted` those read.
 
     `weighed`: gas could be converted into the buy token, so routes were compared net of gas.
@@ -103,10 +91,8 @@ class SwapQuotePolicy:
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """The inputs that are read while the source requests are in flight."""
-
     nonces: OwnNonces
-    rates: UsdRates
+    rates: scoring.UsdRates
     reference: int | None
 
 
@@ -193,30 +179,32 @@ class QuoteSwap:
         prices = await self.prices.usd(WETH, sell.address, buy.address)
         by_pools = await self.prices.by_pools(sell.address, buy.address)  # `usd` reads them, too
         await require_no_fork(self.chain, self.clock)
-        reference = reference_amount(sell, request.sell_amount, buy, by_pools)
-        return _Setting(nonces, UsdRates(*prices), reference)
+        reference = scoring.reference_amount(sell, request.sell_amount, buy, by_pools)
+        return _Setting(nonces, scoring.UsdRates(*prices), reference)
 
     def _compose(
         self, request: RouteRequest, collected: CollectedRoutes, setting: _Setting, head: Head
     ) -> SwapQuote:
-        read = PricingContext(
+        read = scoring.PricingContext(
             request.sell,
             request.sell_amount,
             request.buy,
             setting.rates,
             collected.next_base_fee,
-            first_approval_gas(is_amsterdam=head.is_amsterdam),
+            scoring.first_approval_gas(is_amsterdam=head.is_amsterdam),
         )
-        market = believed(read, collected.candidates)
+        market = scoring.believed(read, collected.candidates)
         sender, reference = collected.sender, setting.reference
-        best, *others = rank(collected.candidates, read, _approved(request, sender), reference)
-        reports = with_reference(_named(collected.reports, best.route.source), reference)
+        best, *others = scoring.rank(
+            collected.candidates, read, _approved(request, sender), reference
+        )
+        reports = scoring.with_reference(_named(collected.reports, best.route.source), reference)
         _observe([best, *others], reports)
-        weighed = gas_price_in_buy_token(collected.candidates, read) is not None
-        scored = score(best, market)
-        sold = value_usd(market.sell_amount, market.sell, market.rates.sell)
-        bought = value_usd(best.worth, market.buy, market.rates.buy)
-        impact = impact_percent(best.route.impact_percent, sold, bought)
+        weighed = scoring.gas_price_in_buy_token(collected.candidates, read) is not None
+        scored = scoring.score(best, market)
+        sold = scoring.value_usd(market.sell_amount, market.sell, market.rates.sell)
+        bought = scoring.value_usd(best.worth, market.buy, market.rates.buy)
+        impact = scoring.impact_percent(best.route.impact_percent, sold, bought)
         threat, rebate = self._threat(best, market, impact, sold if bought is None else bought)
         limit = best.gas_limit or fees.gas_limit_for(best.gas) + fees.NEW_SLOT_GAS
         nonce = next_nonce(sender.nonce, sender.pending_nonce, setting.nonces)
@@ -244,7 +232,7 @@ class QuoteSwap:
             verification=best.verification,
             issued_at_ms=self.clock.now_ms(),
             alternatives=tuple(
-                AlternativeRoute(c.route.source, c.worth, score(c, market).net_value_usd)
+                AlternativeRoute(c.route.source, c.worth, scoring.score(c, market).net_value_usd)
                 for c in others
             ),
             sources=reports,
@@ -258,7 +246,10 @@ class QuoteSwap:
 
     @staticmethod
     def _threat(
-        best: Candidate, market: PricingContext, impact: Decimal | None, value: Decimal | None
+        best: scoring.Candidate,
+        market: scoring.PricingContext,
+        impact: Decimal | None,
+        value: Decimal | None,
     ) -> tuple[mev.SandwichRisk, Decimal]:
         sell, buy = market.sell.address, market.buy.address
         fee = mev.pool_fee(sell, buy)
@@ -299,7 +290,6 @@ def _params(
 
 
 def _approved(request: RouteRequest, sender: AccountState) -> set[Address]:
-    """Return the routers that may already move the sold amount."""
     allowances = sender.allowances.items()
     return {router for router, allowed in allowances if allowed >= request.sell_amount}
 
@@ -317,7 +307,7 @@ def _issues(
     )
 
 
-def _observe(ranked: Sequence[Candidate], reports: Sequence[SourceReport]) -> None:
+def _observe(ranked: Sequence[scoring.Candidate], reports: Sequence[SourceReport]) -> None:
     bps = {report.source: report.reference_bps for report in reports}
     for place, candidate in enumerate(ranked, 1):
         source = candidate.route.source

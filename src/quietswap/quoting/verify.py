@@ -15,13 +15,8 @@ from quietswap.amounts import BPS, difference_bps
 from quietswap.chain import fees
 from quietswap.chain.address import Address
 from quietswap.chain.chain import ChainReader, NodeUnavailable, PreparedSimulation, SimulationResult
+from quietswap.quoting import route_policy
 from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, VerificationStatus
-from quietswap.quoting.route_policy import (
-    breaks_amounts_only,
-    check_offer,
-    check_route,
-    with_enforced_minimum,
-)
 from quietswap.quoting.scoring import Candidate
 from quietswap.routers.method import Measure
 from quietswap.routers.methods import is_unproven, measure
@@ -92,7 +87,7 @@ class VerifyRoutes:
         """
         settlers = await self._settlers(any(route.target == zeroex.ROUTER for route in routes))
         enforced = [
-            with_enforced_minimum(route, request, accept_unbound=self._accepts(route))
+            route_policy.with_enforced_minimum(route, request, accept_unbound=self._accepts(route))
             for route in routes
         ]
         return [self._safe(request, route, settlers) or route for route in enforced]
@@ -156,7 +151,7 @@ class VerifyRoutes:
         self, request: RouteRequest, route: Route, settlers: Collection[Address]
     ) -> VerificationResult | None:
         pinned = self._pinned.get(route.source, ())
-        reason = check_route(
+        reason = route_policy.check_route(
             route, request, pinned, settlers=settlers, accept_unbound=self._accepts(route)
         )
         if reason is None:
@@ -164,7 +159,7 @@ class VerifyRoutes:
         if self._is_merely_unproven(route, request, pinned):
             observe.route_unbound(route.source)
             return VerificationResult(route, None, SourceOutcome.UNBOUND, reason=reason)
-        if route.buy_amount < BPS and breaks_amounts_only(
+        if route.buy_amount < BPS and route_policy.breaks_amounts_only(
             route, request, pinned, settlers=settlers, accept_unbound=self._accepts(route)
         ):
             # Dust: a unit is more than a bps, so rounding alone breaks the bounds. Clients choose
@@ -179,7 +174,7 @@ class VerifyRoutes:
     ) -> bool:
         """Return whether a refused route breaks no other rule than the missing proof."""
         unproven = is_unproven(route.target, route.data) and not self._accepts(route)
-        return unproven and check_offer(route, request, pinned) is None
+        return unproven and route_policy.check_offer(route, request, pinned) is None
 
     @staticmethod
     def _verdict(route: Route, simulation: SimulationResult) -> VerificationResult:
@@ -226,7 +221,6 @@ class VerifyRoutes:
 # Routes that arrive in one turn of the event loop share a batch to the node. While a batch of the
 # quote is at the node, further routes wait for its end, or for `settled`, and then go together: a
 # fast source costs at most one request more. All routes of a quote are simulated in one block.
-
 
 PATIENCE_S = 2.0
 """How long a simulation is waited for after the last other one, if another route is verified."""
@@ -286,12 +280,10 @@ class ArrivingRoutes:
 
     @property
     def is_usable(self) -> bool:
-        """Return whether a route can be offered by the results so far."""
         return any(verdict.candidate for verdict in self._judged())
 
     @property
     def has_new(self) -> bool:
-        """Return whether a route has arrived that is not verified yet."""
         return bool(self._waiting or self._running)
 
     async def settled(self) -> None:

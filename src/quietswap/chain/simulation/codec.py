@@ -23,7 +23,6 @@ from quietswap.quoting.wallet_effects import EventLog, is_effect, parse_log, wal
 # `prevrandao` is random, the time is one slot (12 s) later, coinbase and gas limit are those of
 # the latest block.
 
-
 RandBelow = Callable[[int], int]
 """Returns a random integer from 0 to below its argument, as `secrets.randbelow` does."""
 
@@ -76,7 +75,6 @@ class NextBlock:
 
     @classmethod
     def after(cls, head: ParentBlock, below: RandBelow) -> "NextBlock":
-        """Return the exact block after `head`."""
         most = 2**256 - 1  # below 2**256 `randbelow` discards half of its draws
         return cls(head, below(most), below(most))
 
@@ -90,7 +88,6 @@ class NextBlock:
 
     @property
     def tag(self) -> str:
-        """Return the block on which the simulation runs."""
         return hex(self.head.number) if self.exact else "latest"
 
     @property
@@ -156,7 +153,6 @@ def plausible_wei(needed: int, below: RandBelow) -> int:
 
 # The reason of a revert as text for logs and responses.
 
-
 _ERROR = bytes.fromhex("08c379a0")
 _PANIC = bytes.fromhex("4e487b71")
 _LONGEST = 120
@@ -214,8 +210,6 @@ class _BlockWire(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class NodeLog(msgspec.Struct, frozen=True):
-    """One event log as a node sends it."""
-
     address: str
     topics: tuple[str, ...]
     data: str
@@ -237,12 +231,10 @@ class SimulatedCall(msgspec.Struct, frozen=True):
 
     @property
     def succeeded(self) -> bool:
-        """Whether it did not revert."""
         return not self.reason
 
 
 def hex_word(number: int) -> str:
-    """Return a storage slot or word as 32 bytes of hex."""
     return f"0x{number:064x}"
 
 
@@ -290,7 +282,6 @@ def simulation_call(
 
 
 def read_calls(result: Result, count: int) -> list[SimulatedCall]:
-    """Return the results of `count` calls of one block. Raises NodeUnavailable."""
     return read_blocks(result, count)[0][1]
 
 

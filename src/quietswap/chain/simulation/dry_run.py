@@ -14,17 +14,7 @@ from quietswap.chain import erc20
 from quietswap.chain.address import Address
 from quietswap.chain.chain import AccountState, DryRun, NodeUnavailable, SignedSwap
 from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, RpcErrorObject, hex_bytes
-from quietswap.chain.simulation.codec import (
-    VIEW_GAS,
-    NextBlock,
-    RandBelow,
-    SimulatedCall,
-    blocks_call,
-    call_object,
-    plausible_wei,
-    read_blocks,
-    reason,
-)
+from quietswap.chain.simulation import codec
 from quietswap.chain.simulation.overrides import StateOverride
 from quietswap.chain.simulation.routes import BalancesBefore, MeasuresItself, RouteSimulationCodec
 from quietswap.quoting.quote import Route, RouteRequest
@@ -36,23 +26,23 @@ _REVERTS = ("revert", "out of gas", "gas required exceeds")
 class DryRunCodec:
     """Builds and reads the simulations of signed swaps. `below` returns random numbers."""
 
-    def __init__(self, swaps: Sequence[SignedSwap], *, below: RandBelow) -> None:
+    def __init__(self, swaps: Sequence[SignedSwap], *, below: codec.RandBelow) -> None:
         self._swaps = swaps
         self._below = below
 
-    def calls(self, block: NextBlock) -> list[RpcCall]:
+    def calls(self, block: codec.NextBlock) -> list[RpcCall]:
         """Return one call that reads the balances of all wallets, and one call per swap."""
         return [self._before(block), *(self._run(block, swap) for swap in self._swaps)]
 
-    def _before(self, block: NextBlock) -> RpcCall:
+    def _before(self, block: codec.NextBlock) -> RpcCall:
         only = {
             "blockOverrides": block.overrides(),
             "stateOverrides": self._rich(block, *self._swaps),
             "calls": [self._balance(block, swap) for swap in self._swaps],
         }
-        return blocks_call([only], block.tag, validation=block.exact)
+        return codec.blocks_call([only], block.tag, validation=block.exact)
 
-    def _run(self, block: NextBlock, swap: SignedSwap) -> RpcCall:
+    def _run(self, block: codec.NextBlock, swap: SignedSwap) -> RpcCall:
         first = {
             "blockOverrides": block.overrides(),
             "stateOverrides": block.history(),
@@ -63,20 +53,19 @@ class DryRunCodec:
             "stateOverrides": self._rich(block, swap),
             "calls": [self._balance(block, swap)],
         }
-        return blocks_call([first, second], block.tag, validation=block.exact)
+        return codec.blocks_call([first, second], block.tag, validation=block.exact)
 
-    def _balance(self, block: NextBlock, swap: SignedSwap) -> dict[str, object]:
+    def _balance(self, block: codec.NextBlock, swap: SignedSwap) -> dict[str, object]:
         data = erc20.balance_of(swap.wallet)
         fee = block.view_fee
-        return call_object(swap.wallet, swap.buy_token, data, gas=VIEW_GAS, max_fee=fee)
+        return codec.call_object(swap.wallet, swap.buy_token, data, gas=codec.VIEW_GAS, max_fee=fee)
 
-    def _rich(self, block: NextBlock, *swaps: SignedSwap) -> dict[str, object]:
+    def _rich(self, block: codec.NextBlock, *swaps: SignedSwap) -> dict[str, object]:
         """Return ETH balance overrides that pay for the view calls after the swap."""
-        needed = len(self._swaps) * VIEW_GAS * block.view_fee
-        return {s.wallet: {"balance": hex(plausible_wei(needed, self._below))} for s in swaps}
+        needed = len(self._swaps) * codec.VIEW_GAS * block.view_fee
+        return {s.wallet: {"balance": hex(codec.plausible_wei(needed, self._below))} for s in swaps}
 
     def read(self, results: Sequence[Result]) -> list[DryRun]:
-        """Return the result of each swap. A malformed response gives no result."""
         first, *runs = results
         try:
             number, before = _read_before(first, len(self._swaps))
@@ -89,13 +78,12 @@ def fields_of(swap: SignedSwap) -> dict[str, object]:
     """Return the signed transaction as a call object."""
     params = swap.params
     gas, fee = params.gas_limit, params.max_fee_per_gas
-    return call_object(
+    return codec.call_object(
         swap.wallet, params.to, params.data, value=params.value, gas=gas, max_fee=fee, tip=swap.tip
     )
 
 
 def plain_call(swap: SignedSwap) -> RpcCall:
-    """Return the eth_call of a swap, for nodes without eth_simulateV1."""
     return RpcCall("eth_call", (fields_of(swap), "latest"))
 
 
@@ -110,13 +98,13 @@ def read_plain(result: Result) -> DryRun:
         data = hex_bytes(result.data or "0x")
     except MalformedResult:
         data = b""
-    return DryRun(False, reason=reason(data, result.message))
+    return DryRun(False, reason=codec.reason(data, result.message))
 
 
 def _read_before(result: Result, count: int) -> tuple[str, list[int | None]]:
     if isinstance(result, RpcErrorObject):
         raise NodeUnavailable(result.message[:120])
-    [(number, views)] = read_blocks(result, count)
+    [(number, views)] = codec.read_blocks(result, count)
     return number, [view.number for view in views]
 
 
@@ -124,7 +112,7 @@ def _read(result: Result, number: str, before: int | None) -> DryRun:
     if isinstance(result, RpcErrorObject):
         return DryRun(None, reason=result.message[:120])
     try:
-        (at, (swap,)), (_, (after,)) = read_blocks(result, 1, 1)
+        (at, (swap,)), (_, (after,)) = codec.read_blocks(result, 1, 1)
     except NodeUnavailable as error:
         return DryRun(None, reason=str(error))
     if not swap.succeeded:
@@ -150,12 +138,12 @@ class BatchedSwapCodec(RouteSimulationCodec):
     def __init__(
         self,
         request: RouteRequest,
-        block: NextBlock,
+        block: codec.NextBlock,
         sender: AccountState,
         override: StateOverride,
         route: Route,
         *,
-        below: RandBelow,
+        below: codec.RandBelow,
         measures_itself: MeasuresItself,
     ) -> None:
         spender = route.spender
@@ -174,7 +162,7 @@ class BatchedSwapCodec(RouteSimulationCodec):
         calls = batch.SwapBatch(self.sell, route.target, amount, route.data)
         return self._request.wallet, calls.calldata()
 
-    def _second(self, block: NextBlock, calls: Sequence[object]) -> dict[str, object]:
+    def _second(self, block: codec.NextBlock, calls: Sequence[object]) -> dict[str, object]:
         wallet = self._request.wallet
         left = self._view(self.sell, erc20.allowance(wallet, self._spender))
         return super()._second(block, [*calls, left, self._view(wallet, batch.SUPPORTS_MODE)])
@@ -191,11 +179,11 @@ class BatchedSwapCodec(RouteSimulationCodec):
 
     def _broken(
         self,
-        swap: SimulatedCall,
+        swap: codec.SimulatedCall,
         before: BalancesBefore,
         route: Route,
         received: int,
-        after: Sequence[SimulatedCall],
+        after: Sequence[codec.SimulatedCall],
     ) -> str | None:
         *others, left, supports = after
         if supports.number != 1:

@@ -17,14 +17,7 @@ from quietswap.chain.erc20 import address_word, word
 from quietswap.chain.reads import from_block
 from quietswap.chain.rpc import NodeReads, NodeRpcClient
 from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject, hex_bytes, value
-from quietswap.chain.simulation.codec import (
-    VIEW_GAS,
-    RandBelow,
-    hex_word,
-    plausible_amount,
-    read_calls,
-    simulation_call,
-)
+from quietswap.chain.simulation import codec
 from quietswap.clock import Clock
 from quietswap.quoting.quote import RouteRequest
 
@@ -38,7 +31,6 @@ from quietswap.quoting.quote import RouteRequest
 # https://docs.vyperlang.org/en/stable/scoping-and-declarations.html (Vyper hashes the slot before
 # the key), https://github.com/Vectorized/solady/blob/main/src/tokens/ERC20.sol (Solady),
 # https://eips.ethereum.org/EIPS/eip-7201 (the namespace of OpenZeppelin 5's upgradeable ERC-20).
-
 
 OPENZEPPELIN_5 = 0x52C63247E1F47DB19D5CE0460030C497F067CA4CEBF71BA98EEADABE20BACE00
 """Slot of `balances` of ERC20Upgradeable version 5; `allowances` is the next slot."""
@@ -72,13 +64,11 @@ class MappingSlot:
     root: int = 0
 
     def balance(self, holder: Address) -> int:
-        """Return the slot of `balances[holder]`."""
         if self.order is MappingKeyOrder.SOLADY:
             return _hash(addresses.to_bytes(holder) + _SOLADY_BALANCE)
         return self._entry(self.root, holder)
 
     def allowance(self, owner: Address, spender: Address) -> int:
-        """Return the slot of `allowances[owner][spender]`."""
         if self.order is MappingKeyOrder.SOLADY:
             parts = (addresses.to_bytes(owner), _SOLADY_ALLOWANCE, addresses.to_bytes(spender))
             return _hash(b"".join(parts))
@@ -99,7 +89,6 @@ class TokenStorageLayout:
 
     @property
     def is_known(self) -> bool:
-        """Whether the probe found both slots."""
         return self.balance is not None and self.allowance is not None
 
 
@@ -225,9 +214,7 @@ class StorageLayouts:
 
 
 class StateOverrideBuilder:
-    """Builds the state overrides of swaps."""
-
-    def __init__(self, rpc: NodeRpcClient, clock: Clock, below: RandBelow) -> None:
+    def __init__(self, rpc: NodeRpcClient, clock: Clock, below: codec.RandBelow) -> None:
         self._rpc = rpc
         self._below = below
         self._clock = clock
@@ -254,7 +241,7 @@ class StateOverrideBuilder:
         if layout.allowance:
             for i, s in enumerate(unapproved, start=1):
                 places[i] = layout.allowance.allowance(owner, s), held.allowances[s]
-        needed = [plausible_amount(amount, self._below) for _ in places]
+        needed = [codec.plausible_amount(amount, self._below) for _ in places]
         balance, *allowances = await self._raised(request.sell.address, places, needed, tag)
         return StateOverride(balance_lacks, balance, dict(zip(unapproved, allowances, strict=True)))
 
@@ -278,7 +265,7 @@ class StateOverrideBuilder:
 
     async def _stored(self, token: Address, slots: Sequence[int], tag: str) -> list[int]:
         """Return the words at block `tag`, or at the latest if a node does not have that block."""
-        calls = [RpcCall("eth_getStorageAt", (token, hex_word(slot), tag)) for slot in slots]
+        calls = [RpcCall("eth_getStorageAt", (token, codec.hex_word(slot), tag)) for slot in slots]
         results = await self._rpc.batch(calls)
         if tag != "latest" and any(isinstance(result, RpcErrorObject) for result in results):
             results = await from_block(self._rpc, self._clock, int(tag, 16), calls)
@@ -289,15 +276,15 @@ class StateOverrideBuilder:
 
 async def _probed(token: Address, nodes: NodeReads) -> TokenStorageLayout:
     reads = [erc20.balance_of(PROBE_OWNER), erc20.allowance(PROBE_OWNER, PROBE_SPENDER)]
-    probe = {hex_word(slot): hex_word(word) for slot, word in slot_probe().items()}
-    call = simulation_call(
+    probe = {codec.hex_word(slot): codec.hex_word(word) for slot, word in slot_probe().items()}
+    call = codec.simulation_call(
         {token: {"stateDiff": probe}},
-        [{"to": token, "data": "0x" + data.hex(), "gas": hex(VIEW_GAS)} for data in reads],
+        [{"to": token, "data": "0x" + data.hex(), "gas": hex(codec.VIEW_GAS)} for data in reads],
     )
     [result] = await nodes.batch([call])
     if isinstance(result, RpcErrorObject) and result.is_unsupported:
         raise SimulationUnsupported
-    balance, allowance = read_calls(result, len(reads))
+    balance, allowance = codec.read_calls(result, len(reads))
     return identify(balance.number, allowance.number)
 
 

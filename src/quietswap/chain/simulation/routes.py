@@ -21,20 +21,6 @@ from quietswap.chain.chain import AccountState, NodeUnavailable, SimulationResul
 from quietswap.chain.rpc import NodeReads
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.chain.simulation import codec
-from quietswap.chain.simulation.codec import (
-    VIEW_GAS,
-    NextBlock,
-    RandBelow,
-    SimulatedCall,
-    blocks_call,
-    call_object,
-    hex_word,
-    logs_about,
-    plausible_amount,
-    plausible_wei,
-    read_blocks,
-    unused_address,
-)
 from quietswap.chain.simulation.overrides import (
     MappingSlot,
     SimulationUnsupported,
@@ -95,11 +81,11 @@ class RouteSimulationCodec:
     def __init__(
         self,
         request: RouteRequest,
-        block: NextBlock,
+        block: codec.NextBlock,
         sender: AccountState,
         override: StateOverride,
         *,
-        below: RandBelow,
+        below: codec.RandBelow,
         measures_itself: MeasuresItself,
     ) -> None:
         self.block = block
@@ -110,15 +96,14 @@ class RouteSimulationCodec:
         self._override = override
         self._below = below
         self._measures_itself = measures_itself
-        self._view_fee = self._max_fee(VIEW_GAS)
-        self._reader_wei = plausible_wei(_MOST_VIEWS * VIEW_GAS * self._view_fee, below)
+        self._view_fee = self._max_fee(codec.VIEW_GAS)
+        self._reader_wei = codec.plausible_wei(_MOST_VIEWS * codec.VIEW_GAS * self._view_fee, below)
         held = erc20.balance_of(request.wallet)
         self._balances = [self._view(self.sell, held), self._view(request.buy.address, held)]
-        self._before: dict[NextBlock, msgspec.Raw] = {}
-        self._frames: dict[NextBlock, _Frame] = {}
+        self._before: dict[codec.NextBlock, msgspec.Raw] = {}
+        self._frames: dict[codec.NextBlock, _Frame] = {}
 
     def obstacle(self, route: Route) -> str | None:
-        """Return why this route cannot be simulated; None if it can."""
         return self._override.obstacle(route.spender)
 
     def misreads(self, before: BalancesBefore, route: Route) -> bool:
@@ -126,14 +111,14 @@ class RouteSimulationCodec:
         approved = before.allowances[route.spender]
         return not self._override.reads_back(route.spender, before.sell, approved)
 
-    def before_call(self, block: NextBlock) -> RpcCall:
+    def before_call(self, block: codec.NextBlock) -> RpcCall:
         """Return the simulation that reads both balances and the allowance of each spender."""
         only = self._before.get(block)
         if only is None:
             only = self._before[block] = msgspec.Raw(msgspec.json.encode(self._only(block)))
-        return blocks_call([only], block.tag, validation=block.exact)
+        return codec.blocks_call([only], block.tag, validation=block.exact)
 
-    def _only(self, block: NextBlock) -> dict[str, object]:
+    def _only(self, block: codec.NextBlock) -> dict[str, object]:
         wallet = self._request.wallet
         words: dict[int, int] = {}
         for spender in self._spenders:
@@ -145,13 +130,12 @@ class RouteSimulationCodec:
             "calls": self._balances + approved,
         }
 
-    def swap_call(self, block: NextBlock, route: Route, limit: int) -> RpcCall:
-        """Return the simulation of one route with this gas limit."""
+    def swap_call(self, block: codec.NextBlock, route: Route, limit: int) -> RpcCall:
         fee = self._max_fee(limit)
         lacks_wei = self._eth < limit * fee
-        wei = plausible_wei(limit * fee, self._below) if lacks_wei else None
+        wei = codec.plausible_wei(limit * fee, self._below) if lacks_wei else None
         to, data = self._called(route)
-        call = call_object(
+        call = codec.call_object(
             self._request.wallet, to, data, value=route.value, gas=limit, max_fee=fee
         )
         overrides, reads, history = self._frame(block)
@@ -164,13 +148,12 @@ class RouteSimulationCodec:
             "calls": [call],
         }
         second = self._probing(block, route) if self._measures_itself(route) else reads
-        return blocks_call([first, second], block.tag, validation=block.exact, transfers=True)
+        return codec.blocks_call([first, second], block.tag, validation=block.exact, transfers=True)
 
     def _called(self, route: Route) -> tuple[Address, bytes]:
-        """Return target and calldata of the transaction."""
         return route.target, route.data
 
-    def _frame(self, block: NextBlock) -> _Frame:
+    def _frame(self, block: codec.NextBlock) -> _Frame:
         """Return the common part of all payloads: overrides and second block as JSON, history."""
         frame = self._frames.get(block)
         if frame is None:
@@ -179,14 +162,14 @@ class RouteSimulationCodec:
             frame = self._frames[block] = first, second, block.history()
         return frame
 
-    def _second(self, block: NextBlock, calls: Sequence[object]) -> dict[str, object]:
+    def _second(self, block: codec.NextBlock, calls: Sequence[object]) -> dict[str, object]:
         return {
             "blockOverrides": block.overrides(later=1),
             "stateOverrides": self._overrides({}, self._reader_wei),
             "calls": calls,
         }
 
-    def _probing(self, block: NextBlock, route: Route) -> dict[str, object]:
+    def _probing(self, block: codec.NextBlock, route: Route) -> dict[str, object]:
         """Return the second block, with the measurement of the transfer fee."""
         probe = self._probe(route)
         steps = [self._view(target, data) for target, data in probe.steps()]
@@ -197,13 +180,15 @@ class RouteSimulationCodec:
 
     def _probe(self, route: Route) -> TransferFeeProbe:
         buy = self._request.buy.address
-        collector = unused_address(self._below)
+        collector = codec.unused_address(self._below)
         paid_by = payer(route.target, route.data, buy)
         return TransferFeeProbe(self._request.wallet, paid_by, collector, buy, route.min_buy_amount)
 
     def _view(self, target: Address, data: bytes) -> dict[str, object]:
         fee = self._view_fee
-        return call_object(self._request.wallet, target, data, gas=VIEW_GAS, max_fee=fee)
+        return codec.call_object(
+            self._request.wallet, target, data, gas=codec.VIEW_GAS, max_fee=fee
+        )
 
     def _max_fee(self, limit: int) -> int:
         return fees.max_fee_per_gas(
@@ -221,7 +206,7 @@ class RouteSimulationCodec:
         if wei is not None:
             overrides[self._request.wallet] = {"balance": hex(wei)}
         if words:
-            state = {hex_word(slot): hex_word(word) for slot, word in words.items()}
+            state = {codec.hex_word(slot): codec.hex_word(word) for slot, word in words.items()}
             overrides.setdefault(self.sell, {})["stateDiff"] = state
         return overrides
 
@@ -229,7 +214,7 @@ class RouteSimulationCodec:
         """Return the balances before the swaps, or the reason for none. Raises NodeUnavailable."""
         if isinstance(result, RpcErrorObject):
             return _not_simulated(result)
-        [(block, (sell, buy, *allowed))] = read_blocks(result, 2 + len(self._spenders))
+        [(block, (sell, buy, *allowed))] = codec.read_blocks(result, 2 + len(self._spenders))
         numbers = [one.number for one in allowed]
         return BalancesBefore(
             block, sell.number, buy.number, dict(zip(self._spenders, numbers, strict=True))
@@ -238,7 +223,6 @@ class RouteSimulationCodec:
     def read_all(
         self, results: Sequence[Result], before: BalancesBefore, rows: Sequence[LimitedRoute]
     ) -> list[RanSwap]:
-        """Return the result of each row, in order. Raises NodeUnavailable."""
         return [
             self._read(result, before, route, limit)
             for result, (route, limit) in zip(results, rows, strict=True)
@@ -248,7 +232,7 @@ class RouteSimulationCodec:
         if isinstance(result, RpcErrorObject):
             return SimulationResult(None, reason=_not_simulated(result)), 0
         after_count = 2 + self._further + (STEPS if self._measures_itself(route) else 0)
-        (block, (swap,)), (_, after) = read_blocks(result, 1, after_count)
+        (block, (swap,)), (_, after) = codec.read_blocks(result, 1, after_count)
         if block != before.block:
             return SimulationResult(None, reason=OTHER_BLOCK), 0
         if self._lacks(before, route) or self.misreads(before, route):
@@ -275,15 +259,15 @@ class RouteSimulationCodec:
 
     def _broken(
         self,
-        swap: SimulatedCall,
+        swap: codec.SimulatedCall,
         before: BalancesBefore,
         route: Route,
         received: int,
-        after: Sequence[SimulatedCall],
+        after: Sequence[codec.SimulatedCall],
     ) -> str | None:
         """Return the rule that a successful swap breaks for the wallet, or None."""
         wallet = self._request.wallet
-        logs = logs_about(wallet, swap.logs)
+        logs = codec.logs_about(wallet, swap.logs)
         if logs is None:
             return "its logs about the wallet are too many or too large to be read"
         approved, amount = self._approved(before, route), self._request.sell_amount
@@ -299,7 +283,7 @@ class RouteSimulationCodec:
         return _transfer_fee(route.min_buy_amount, after[1:], announced - received)
 
 
-def _transfer_fee(sent: int, views: Sequence[SimulatedCall], missing: int) -> str | None:
+def _transfer_fee(sent: int, views: Sequence[codec.SimulatedCall], missing: int) -> str | None:
     """Return the reason if the buy token takes a transfer fee, which the router does not detect.
 
     The wallet received less than the logs of the swap show, or less than the probe sent.
@@ -329,7 +313,6 @@ def _not_simulated(error: RpcErrorObject) -> str:
 # address without code. A token may take a fee only at its own pools: then these transfers show
 # none.
 
-
 _MEASURED_TTL_S, _UNKNOWN_TTL_S = 3600.0, 60.0
 _TOKENS_CACHED = 10_000
 _LEAST_PART = 1_000_000
@@ -341,7 +324,7 @@ _UNKNOWN = TransferFee()
 class TransferFeeMeter:
     """Measures each token at most once an hour, and once a minute where that is impossible."""
 
-    def __init__(self, clock: Clock, *, below: RandBelow = secrets.randbelow) -> None:
+    def __init__(self, clock: Clock, *, below: codec.RandBelow = secrets.randbelow) -> None:
         self._below = below
         self._layouts = StorageLayouts(clock)
         self._fees: TLRUCache[Address, TransferFee] = TLRUCache(
@@ -352,7 +335,6 @@ class TransferFeeMeter:
         self._in_flight: SingleFlight[Address, TransferFee] = SingleFlight()
 
     def known(self, token: Address) -> TransferFee | None:
-        """Return the cached result."""
         return self._fees.get(token)
 
     async def __call__(self, token: Address, decimals: int, nodes: NodeReads) -> TransferFee:
@@ -375,10 +357,10 @@ class TransferFeeMeter:
         self, token: Address, decimals: int, place: MappingSlot, nodes: NodeReads
     ) -> TransferFee:
         # Nobody has used them, so an empty balance slot is overridden.
-        wallet, payer, collector = (unused_address(self._below) for _ in range(3))
+        wallet, payer, collector = (codec.unused_address(self._below) for _ in range(3))
         part = max(10 ** min(decimals, _MOST_WHOLE_DECIMALS), _LEAST_PART)
-        part = plausible_amount(part, self._below)
-        held = plausible_amount(_SPENT_PARTS * part, self._below)
+        part = codec.plausible_amount(part, self._below)
+        held = codec.plausible_amount(_SPENT_PARTS * part, self._below)
         probe = TransferFeeProbe(
             addresses.from_bytes(wallet), addresses.from_bytes(payer), collector, token, part
         )

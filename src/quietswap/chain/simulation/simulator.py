@@ -23,32 +23,9 @@ from quietswap.chain import fees, reads
 from quietswap.chain.chain import AccountState, Head, NodeUnavailable, SimulationResult
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
-from quietswap.chain.simulation.codec import (
-    METHOD,
-    VIEW_GAS,
-    NextBlock,
-    RandBelow,
-    blocks_call,
-    call_object,
-    plausible_wei,
-    unused_address,
-)
+from quietswap.chain.simulation import codec, overrides, routes
 from quietswap.chain.simulation.dry_run import BatchedSwapCodec
-from quietswap.chain.simulation.overrides import (
-    Holdings,
-    SimulationUnsupported,
-    StateOverride,
-    StateOverrideBuilder,
-)
-from quietswap.chain.simulation.routes import (
-    OTHER_BLOCK,
-    BalancesBefore,
-    LimitedRoute,
-    MeasuresItself,
-    RanSwap,
-    RouteSimulationCodec,
-    measures_itself,
-)
+from quietswap.chain.simulation.routes import measures_itself
 from quietswap.clock import Clock
 from quietswap.concurrency import CircuitBreaker
 from quietswap.quoting.quote import Route, RouteRequest
@@ -60,7 +37,6 @@ from quietswap.quoting.quote import Route, RouteRequest
 # counts as one that refuses exact blocks only if it also refuses a call of an address that nobody
 # chose.
 
-
 _INEXACT_S = 15.0
 """Time in which all calls run on the latest block, after the node refused an exact one."""
 _INVALID_PARAMS = -32602
@@ -71,7 +47,7 @@ _NO_ROOT_S = 600.0
 class BlockRunner:
     """`below` returns unpredictable random numbers, as `secrets.randbelow`."""
 
-    def __init__(self, rpc: NodeRpcClient, clock: Clock, below: RandBelow) -> None:
+    def __init__(self, rpc: NodeRpcClient, clock: Clock, below: codec.RandBelow) -> None:
         self._rpc = rpc
         self._below = below
         self._clock = clock
@@ -83,7 +59,7 @@ class BlockRunner:
         return "latest" if self._refused.is_open else hex(head.number)
 
     async def run(
-        self, calls: Callable[[NextBlock], Sequence[RpcCall]], block: NextBlock
+        self, calls: Callable[[codec.NextBlock], Sequence[RpcCall]], block: codec.NextBlock
     ) -> list[Result]:
         """Return the results of the node. Raises NodeUnavailable and SimulationUnsupported.
 
@@ -95,7 +71,7 @@ class BlockRunner:
         results = await self._rpc.batch(calls(block))
         first = results[0]
         if isinstance(first, RpcErrorObject) and first.is_unsupported:
-            raise SimulationUnsupported
+            raise overrides.SimulationUnsupported
         if block.names_root and isinstance(first, RpcErrorObject) and first.code == _INVALID_PARAMS:
             if await self._refuses(block):
                 self._refused_root.record_failure()
@@ -110,27 +86,29 @@ class BlockRunner:
             return await self.run(calls, block.inexact())
         return results
 
-    def _form(self, block: NextBlock) -> NextBlock:
+    def _form(self, block: codec.NextBlock) -> codec.NextBlock:
         """Return the most exact form of the block that the node does not refuse."""
         if self._refused.is_open:
             return block.inexact()
         return block.without_root() if self._refused_root.is_open else block
 
-    async def _refuses(self, block: NextBlock) -> bool:
+    async def _refuses(self, block: codec.NextBlock) -> bool:
         """Return whether the node refuses this block, whoever calls in it."""
-        nobody = addresses.from_bytes(unused_address(self._below))
-        wei = plausible_wei(VIEW_GAS * block.view_fee, self._below)
+        nobody = addresses.from_bytes(codec.unused_address(self._below))
+        wei = codec.plausible_wei(codec.VIEW_GAS * block.view_fee, self._below)
         only = {
             "blockOverrides": block.overrides(),
             "stateOverrides": {nobody: {"balance": hex(wei)}},
-            "calls": [call_object(nobody, nobody, b"", gas=VIEW_GAS, max_fee=block.view_fee)],
+            "calls": [
+                codec.call_object(nobody, nobody, b"", gas=codec.VIEW_GAS, max_fee=block.view_fee)
+            ],
         }
-        call = blocks_call([only], block.tag, validation=block.exact)
+        call = codec.blocks_call([only], block.tag, validation=block.exact)
         [result] = await reads.from_block(self._rpc, self._clock, block.head.number, [call])
         return isinstance(result, RpcErrorObject)
 
     async def run_again(
-        self, calls: Callable[[NextBlock], Sequence[RpcCall]], block: NextBlock
+        self, calls: Callable[[codec.NextBlock], Sequence[RpcCall]], block: codec.NextBlock
     ) -> list[Result] | None:
         """Return the results of calls on an exact block that the node has simulated before.
 
@@ -148,7 +126,7 @@ def _is_doubtful(result: Result) -> bool:
     return isinstance(result, RpcErrorObject) and not result.is_verdict
 
 
-NO_METHOD = f"node has no {METHOD}"
+NO_METHOD = f"node has no {codec.METHOD}"
 
 _UNSUPPORTED_TTL_S = 3.0
 """Short: where only simulated routes are offered, nothing is quoted in this time."""
@@ -163,7 +141,7 @@ _EXCESSIVE = SimulationResult(
     False, reason="it succeeds only with a gas limit far above the gas that it uses"
 )
 
-_Ran = dict[int, RanSwap]
+_Ran = dict[int, routes.RanSwap]
 """By the index of the candidate."""
 
 
@@ -179,13 +157,13 @@ class SwapSimulator:
         rpc: NodeRpcClient,
         clock: Clock,
         *,
-        below: RandBelow = secrets.randbelow,
-        measures_itself: MeasuresItself = measures_itself,
+        below: codec.RandBelow = secrets.randbelow,
+        measures_itself: routes.MeasuresItself = measures_itself,
     ) -> None:
         self._clock = clock
         self._below = below
         self._measures_itself = measures_itself
-        self._override_builder = StateOverrideBuilder(rpc, clock, below)
+        self._override_builder = overrides.StateOverrideBuilder(rpc, clock, below)
         self._unsupported = CircuitBreaker(clock, pause_s=_UNSUPPORTED_TTL_S)
         self.blocks = BlockRunner(rpc, clock, below)
 
@@ -195,29 +173,29 @@ class SwapSimulator:
         return not self._unsupported.is_open
 
     async def prepare_simulation(
-        self, request: RouteRequest, head: Head, sender: AccountState, holdings: Holdings
+        self, request: RouteRequest, head: Head, sender: AccountState, holdings: overrides.Holdings
     ) -> "PreparedSwapSimulation":
         """Return the prepared simulation with its overrides. A failure of the node never raises."""
-        override: StateOverride | str
+        override: overrides.StateOverride | str
         try:
             if not self.can_simulate:
-                raise SimulationUnsupported
+                raise overrides.SimulationUnsupported
             override = await self._override_builder.prepare(
                 request, holdings, self.blocks.tag(head)
             )
-        except SimulationUnsupported:
+        except overrides.SimulationUnsupported:
             override = self.pause_simulation()
         except NodeUnavailable as error:
             override = str(error)
         if isinstance(override, str):
             return PreparedSwapSimulation(self, head, sender, override, self._clock)
-        block = NextBlock.after(head, self._below)
+        block = codec.NextBlock.after(head, self._below)
         below, measures_itself = self._below, self._measures_itself
-        trials = RouteSimulationCodec(
+        trials = routes.RouteSimulationCodec(
             request, block, sender, override, below=below, measures_itself=measures_itself
         )
 
-        def batched(route: Route) -> RouteSimulationCodec:
+        def batched(route: Route) -> routes.RouteSimulationCodec:
             return BatchedSwapCodec(
                 request, block, sender, override, route,
                 below=below, measures_itself=measures_itself,
@@ -243,10 +221,10 @@ class PreparedSwapSimulation:
         simulator: SwapSimulator,
         head: Head,
         sender: AccountState,
-        trials: RouteSimulationCodec | str,
+        trials: routes.RouteSimulationCodec | str,
         clock: Clock,
         *,
-        batched: Callable[[Route], RouteSimulationCodec] | None = None,
+        batched: Callable[[Route], routes.RouteSimulationCodec] | None = None,
     ) -> None:
         self._simulator = simulator
         self._head = head
@@ -254,17 +232,15 @@ class PreparedSwapSimulation:
         self._trials = trials
         self._clock = clock
         self._batched = batched
-        self._before: BalancesBefore | None = None
+        self._before: routes.BalancesBefore | None = None
         """The balances before the swaps on the exact block, once they were read."""
 
     @property
     def sender(self) -> AccountState:
-        """The state of the sending wallet, as read from the node."""
         return self._sender
 
     @property
     def next_base_fee(self) -> int:
-        """The base fee in wei of the simulated block."""
         return self._head.next_base_fee
 
     async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
@@ -312,8 +288,8 @@ class PreparedSwapSimulation:
 
     async def _round(
         self,
-        trials: RouteSimulationCodec,
-        rows: Mapping[int, LimitedRoute],
+        trials: routes.RouteSimulationCodec,
+        rows: Mapping[int, routes.LimitedRoute],
         apart: Collection[int],
         until: float,
     ) -> _Ran:
@@ -326,7 +302,10 @@ class PreparedSwapSimulation:
         return {at: one for part in ran for at, one in part.items()}
 
     async def _group(
-        self, trials: RouteSimulationCodec, rows: Mapping[int, LimitedRoute], until: float
+        self,
+        trials: routes.RouteSimulationCodec,
+        rows: Mapping[int, routes.LimitedRoute],
+        until: float,
     ) -> _Ran:
         """Run the rows in one batch; if it fails, each alone."""
         left_s = max(until - self._clock.monotonic(), 0)
@@ -341,35 +320,34 @@ class PreparedSwapSimulation:
         return await self._round(trials, rows, rows, until)
 
     async def _batch(
-        self, trials: RouteSimulationCodec, rows: Sequence[LimitedRoute]
-    ) -> list[RanSwap]:
+        self, trials: routes.RouteSimulationCodec, rows: Sequence[routes.LimitedRoute]
+    ) -> list[routes.RanSwap]:
         """Return result and gas used of each route with its gas limit. Raises NodeUnavailable."""
         return await self._later(trials, rows) or await self._whole(trials, rows)
 
     async def _later(
-        self, trials: RouteSimulationCodec, rows: Sequence[LimitedRoute]
-    ) -> list[RanSwap] | None:
+        self, trials: routes.RouteSimulationCodec, rows: Sequence[routes.LimitedRoute]
+    ) -> list[routes.RanSwap] | None:
         """Run the swaps alone, if the balances before them are known; None if that fails."""
         before = self._before
         if before is None:
             return None
 
-        def calls(block: NextBlock) -> list[RpcCall]:
+        def calls(block: codec.NextBlock) -> list[RpcCall]:
             return [trials.swap_call(block, route, limit) for route, limit in rows]
 
         results = await self._simulator.blocks.run_again(calls, trials.block)
         if results is None:
             return None
         ran = trials.read_all(results, before, rows)
-        return None if any(one.reason == OTHER_BLOCK for one, _ in ran) else ran
+        return None if any(one.reason == routes.OTHER_BLOCK for one, _ in ran) else ran
 
     async def _whole(
-        self, trials: RouteSimulationCodec, rows: Sequence[LimitedRoute]
-    ) -> list[RanSwap]:
-        """Read the balances and run the swaps."""
+        self, trials: routes.RouteSimulationCodec, rows: Sequence[routes.LimitedRoute]
+    ) -> list[routes.RanSwap]:
         exact = False
 
-        def calls(block: NextBlock) -> list[RpcCall]:
+        def calls(block: codec.NextBlock) -> list[RpcCall]:
             nonlocal exact
             exact = block.exact
             swaps = [trials.swap_call(block, route, limit) for route, limit in rows]
@@ -377,7 +355,7 @@ class PreparedSwapSimulation:
 
         try:
             first, *rest = await self._simulator.blocks.run(calls, trials.block)
-        except SimulationUnsupported:
+        except overrides.SimulationUnsupported:
             return [(SimulationResult(None, reason=self._simulator.pause_simulation()), 0)] * len(
                 rows
             )
@@ -398,7 +376,7 @@ def _is_excessive(verdict: SimulationResult) -> bool:
     return fees.is_excessive(verdict.gas_limit or 0, verdict.gas or 0)
 
 
-def _other_limits(limits: Mapping[int, int], ran: Mapping[int, RanSwap]) -> dict[int, int]:
+def _other_limits(limits: Mapping[int, int], ran: Mapping[int, routes.RanSwap]) -> dict[int, int]:
     """Return the candidates that must run again, with their new gas limit."""
     again: dict[int, int] = {}
     for at, (verdict, used) in ran.items():
