@@ -9,7 +9,8 @@ import math
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Hashable, Sequence
 from contextvars import Context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any, Generic, TypeVar
 
 from quietswap.clients.client import Party
@@ -174,99 +175,91 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-@dataclass(slots=True)
-class _Execution(Generic[V]):
-    """One execution, and a future for each caller.
-
-    A caller that waited for the task, by `asyncio.shield`, would resume one turn of the event loop
-    later.
-    """
-
-    task: "asyncio.Task[None] | None" = None
-    _callers: "list[asyncio.Future[V]]" = field(default_factory=list)
-
-    def outcome(self) -> "asyncio.Future[V]":
-        """Return a future for one caller. Cancelling it changes nothing for the others."""
-        future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
-        self._callers.append(future)
-        return future
-
-    def succeed(self, result: V) -> None:
-        for caller in self._taken():
-            caller.set_result(result)
-
-    def fail(self, error: BaseException) -> None:
-        for caller in self._taken():
-            caller.set_exception(error)
-
-    def cancel(self) -> None:
-        for caller in self._taken():
-            caller.cancel()
-
-    def _taken(self) -> "list[asyncio.Future[V]]":
-        """Return the callers that were not cancelled, and forget all.
-
-        An exception holds this object by its traceback, so it would hold itself by a future here.
-        """
-        callers, self._callers = self._callers, []
-        return [caller for caller in callers if not caller.done()]
-
-
 class SingleFlight(Generic[K, V]):
     """Runs each execution in a task of its own: a cancelled caller does not cancel the others.
 
-    The execution also ends where no caller is left. Its exception is then dropped.
+    The execution also ends where no caller is left. Its exception is then dropped. Each caller has
+    a future of its own: one that waited for the task, by `asyncio.shield`, would resume one turn of
+    the event loop later.
     """
 
     def __init__(self) -> None:
-        self._executions: dict[K, _Execution[V]] = {}
+        self._callers: dict[K, list[asyncio.Future[V]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
-        return len(self._executions)
+        return len(self._callers)
 
     async def __call__(self, key: K, work: Callable[[], Coroutine[Any, Any, V]]) -> V:
         """Return the result of the execution in flight for `key`, or of a new one of `work`.
 
         Raises what it raises.
         """
-        execution = self._executions.get(key)
-        if execution is None:
-            execution = self._executions[key] = _Execution()
-            execution.task = asyncio.create_task(self._run(key, execution, work))
-            execution.task.add_done_callback(lambda task: self._ended(key, execution, task))
-        return await execution.outcome()
+        callers = self._callers.get(key)
+        if callers is None:
+            callers = self._callers[key] = []
+            task = asyncio.create_task(self._run(key, callers, work))
+            self._tasks.add(task)
+            task.add_done_callback(lambda task: self._ended(key, callers, task))
+        return await _joined(callers)
 
     async def wait_for(self, key: K) -> V | None:
         """Return the result of the execution in flight; None if there is none."""
-        execution = self._executions.get(key)
-        return None if execution is None else await execution.outcome()
+        callers = self._callers.get(key)
+        if callers is None:
+            return None
+        return await _joined(callers)
 
     async def drain(self) -> None:
-        tasks = [one.task for one in self._executions.values() if one.task is not None]
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(
-        self, key: K, execution: _Execution[V], work: Callable[[], Coroutine[Any, Any, V]]
+        self,
+        key: K,
+        callers: "list[asyncio.Future[V]]",
+        work: Callable[[], Coroutine[Any, Any, V]],
     ) -> None:
         try:
             result = await work()
         except Exception as error:  # noqa: BLE001  it is each caller's
-            execution.fail(error)
+            _settle(callers, methodcaller("set_exception", error))
         else:
-            execution.succeed(result)
+            _settle(callers, methodcaller("set_result", result))
         finally:
-            del self._executions[key]
+            del self._callers[key]
 
-    def _ended(self, key: K, execution: _Execution[V], task: "asyncio.Task[None]") -> None:
+    def _ended(
+        self, key: K, callers: "list[asyncio.Future[V]]", task: "asyncio.Task[None]"
+    ) -> None:
         """Tell the callers that are left how it ended: cancelled, maybe before it began, or by an
         exception such as SystemExit.
         """
-        if self._executions.get(key) is execution:
-            del self._executions[key]
+        self._tasks.discard(task)
+        if self._callers.get(key) is callers:
+            del self._callers[key]
         if task.cancelled():
-            execution.cancel()
+            _settle(callers, methodcaller("cancel"))
         elif error := task.exception():
-            execution.fail(error)
+            _settle(callers, methodcaller("set_exception", error))
+
+
+def _joined(callers: "list[asyncio.Future[V]]") -> "asyncio.Future[V]":
+    future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
+    callers.append(future)
+    return future
+
+
+def _settle(
+    callers: "list[asyncio.Future[V]]", settle: Callable[["asyncio.Future[V]"], object]
+) -> None:
+    """Settle the callers that were not cancelled, and forget all.
+
+    An exception holds the list by its traceback, so it would hold itself by a future in it.
+    """
+    waiting = [caller for caller in callers if not caller.done()]
+    callers.clear()
+    for caller in waiting:
+        settle(caller)
 
 
 # Token bucket: a sustained rate with a burst.

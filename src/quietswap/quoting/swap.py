@@ -194,7 +194,7 @@ class QuoteSwap:
             scoring.first_approval_gas(is_amsterdam=head.is_amsterdam),
         )
         market = scoring.believed(read, collected.candidates)
-        sender, reference = collected.sender, setting.reference
+        sender, reference, terms = collected.sender, setting.reference, self.terms
         best, *others = scoring.rank(
             collected.candidates, read, _approved(request, sender), reference
         )
@@ -224,10 +224,8 @@ class QuoteSwap:
             gas_cost_usd=scored.gas_cost_usd,
             threat_level=threat.level,
             threat_known=threat.known,
-            protection_usd=threat.loss_usd * self.terms.attack_probability,
-            protection=protect(
-                self.relays, self.terms.endpoint_type, self.terms.share_mode, rebate
-            ),
+            protection_usd=threat.loss_usd * terms.attack_probability,
+            protection=protect(self.relays, terms.endpoint_type, terms.share_mode, rebate),
             params=params,
             verification=best.verification,
             issued_at_ms=self.clock.now_ms(),

@@ -15,8 +15,13 @@ from quietswap.amounts import BPS, difference_bps
 from quietswap.chain import fees
 from quietswap.chain.address import Address
 from quietswap.chain.chain import ChainReader, NodeUnavailable, PreparedSimulation, SimulationResult
-from quietswap.quoting import route_policy
 from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, VerificationStatus
+from quietswap.quoting.route_policy import (
+    breaks_amounts_only,
+    check_offer,
+    check_route,
+    with_enforced_minimum,
+)
 from quietswap.quoting.scoring import Candidate
 from quietswap.routers.method import Measure
 from quietswap.routers.methods import is_unproven, measure
@@ -87,7 +92,7 @@ class VerifyRoutes:
         """
         settlers = await self._settlers(any(route.target == zeroex.ROUTER for route in routes))
         enforced = [
-            route_policy.with_enforced_minimum(route, request, accept_unbound=self._accepts(route))
+            with_enforced_minimum(route, request, accept_unbound=self._accepts(route))
             for route in routes
         ]
         return [self._safe(request, route, settlers) or route for route in enforced]
@@ -151,7 +156,7 @@ class VerifyRoutes:
         self, request: RouteRequest, route: Route, settlers: Collection[Address]
     ) -> VerificationResult | None:
         pinned = self._pinned.get(route.source, ())
-        reason = route_policy.check_route(
+        reason = check_route(
             route, request, pinned, settlers=settlers, accept_unbound=self._accepts(route)
         )
         if reason is None:
@@ -159,7 +164,7 @@ class VerifyRoutes:
         if self._is_merely_unproven(route, request, pinned):
             observe.route_unbound(route.source)
             return VerificationResult(route, None, SourceOutcome.UNBOUND, reason=reason)
-        if route.buy_amount < BPS and route_policy.breaks_amounts_only(
+        if route.buy_amount < BPS and breaks_amounts_only(
             route, request, pinned, settlers=settlers, accept_unbound=self._accepts(route)
         ):
             # Dust: a unit is more than a bps, so rounding alone breaks the bounds. Clients choose
@@ -174,7 +179,7 @@ class VerifyRoutes:
     ) -> bool:
         """Return whether a refused route breaks no other rule than the missing proof."""
         unproven = is_unproven(route.target, route.data) and not self._accepts(route)
-        return unproven and route_policy.check_offer(route, request, pinned) is None
+        return unproven and check_offer(route, request, pinned) is None
 
     @staticmethod
     def _verdict(route: Route, simulation: SimulationResult) -> VerificationResult:
