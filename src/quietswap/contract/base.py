@@ -19,9 +19,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-# Values for the examples of the documentation.
-
-
+# Values for the examples of the documentation
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 ROUTER = "0x6131B5fae19EA4f9D964eAc0408E4408b66337b5"
@@ -58,10 +56,7 @@ WRAP_METADATA: dict[str, Any] = {
     },
 }
 
-
-# Limits and defaults of request values, and patterns of text.
-
-
+# Limits and defaults of request values, and patterns of text
 DEFAULT_SLIPPAGE_BPS, MAX_SLIPPAGE_BPS = 50, 5_000
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 """Orders on one page of the history."""
@@ -88,7 +83,6 @@ ID_PATTERN = "^[!-~]{1,128}$"
 SEQUENCE_PATTERN = "^[0-9]{1,15}$"
 UINT256_PATTERN = "^[0-9]{1,78}$"
 
-
 T = TypeVar("T")
 
 BESIDE_DATA = {"x-beside-data": True}
@@ -98,10 +92,13 @@ BESIDE_DATA = {"x-beside-data": True}
 def doc(description: str, example: Any = None, **schema: Any) -> Meta:
     """Return the documentation of a member; `schema` is further JSON Schema of its value.
 
-    This JSON Schema is not checked when a client decodes: a client reports a wrong value itself.
+    `enum` may be a StrEnum. This JSON Schema is not checked when a client decodes: a client reports
+    a wrong value itself.
     """
-    examples_ = None if example is None else [example]
-    return Meta(description=description, examples=examples_, extra_json_schema=schema or None)
+    if "enum" in schema:
+        schema["enum"] = [getattr(each, "value", each) for each in schema["enum"]]
+    examples = None if example is None else [example]
+    return Meta(description=description, examples=examples, extra_json_schema=schema or None)
 
 
 def ref(kind: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The answer of GET /api/v1/mev/usage."""
+"""Limits and usage of a client, its RPC URLs of wallets, and the web page's own session."""
 
 from typing import Annotated, Any, Literal
 
@@ -58,9 +58,6 @@ class UsageEnvelope(Envelope[UsageResponse], frozen=True, kw_only=True):
     """Answer of GET /api/v1/mev/usage."""
 
 
-# The session of the web page, beside the interface. Only the page uses it.
-
-
 class WebSessionBody(RequestStruct, frozen=True, kw_only=True):
     """Body of POST /web/session."""
 
@@ -112,9 +109,6 @@ class WebStatusEnvelope(Envelope[WebStatusResponse], frozen=True, kw_only=True):
 
 class WebSessionEnvelope(Envelope[WebSessionResponse], frozen=True, kw_only=True):
     """The answer of POST /web/session."""
-
-
-# The requests and answers about RPC URLs of wallets (`/api/v1/mev/rpc`).
 
 
 _UNMATCHED = ["refuse", "private"]

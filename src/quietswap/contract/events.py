@@ -68,9 +68,7 @@ class OrderEventMessage(WireStruct, frozen=True, kw_only=True):
     sequence: Annotated[
         Count, doc("Number of the event, without gaps for each client. It is also `id:`", 1042)
     ]
-    type: Annotated[
-        str, doc("What changed", "order.confirmed", enum=[change.value for change in OrderChange])
-    ]
+    type: Annotated[str, doc("What changed", "order.confirmed", enum=OrderChange)]
     at: Annotated[Timestamp, doc("When the service stored the change (ISO 8601, UTC)")]
     order: Annotated[OrderStatusResponse, doc("Status record of the order, as this change left it")]
     finality: Annotated[Finality, doc("How certain the change is")]

@@ -123,9 +123,6 @@ class ExportedOrder(WireStruct, frozen=True, kw_only=True):
     ] = None
 
 
-# The answer of the statistics endpoint.
-
-
 MOST_DAYS = 90
 
 

@@ -31,9 +31,6 @@ from quietswap.orders.wallet_transaction import GAS_LIMIT, MOST_GAS
 from quietswap.relays.settings import EndpointType, ShareMode
 from quietswap.tokens.token import WETH
 
-# What a mined order brought: the parts of a status record that come from its receipt.
-
-
 Bps = Annotated[int, doc("Basis points, rounded down; negative means less", -3)]
 FeePaid = Annotated[
     AmountText, doc("Network fee paid in wei: gasUsed times effectiveGasPrice", "180123000000000")
@@ -52,9 +49,7 @@ class Received(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
             "2998000000",
         ),
     ] = None
-    reason: Annotated[
-        str | None, doc("Why the amount is unknown", enum=[issue.value for issue in ReceivedIssue])
-    ] = None
+    reason: Annotated[str | None, doc("Why the amount is unknown", enum=ReceivedIssue)] = None
 
 
 class Delivered(WireStruct, frozen=True, kw_only=True):
@@ -74,7 +69,7 @@ class Refund(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
             " the order paid it to the wallet",
             "none",
             type="string",
-            enum=[status.value for status in RefundStatus],
+            enum=RefundStatus,
         ),
     ]
     amount_wei: Annotated[AmountText, doc("Wei; 0 for none", "0")]
@@ -178,7 +173,7 @@ class OrderParams(WireStruct, frozen=True, kw_only=True):
 class OrderFailure(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """Why an order failed or was cancelled; gas and block only if it reverted on chain."""
 
-    code: Annotated[str, doc("Reason for programs", enum=[c.value for c in FailureCode])]
+    code: Annotated[str, doc("Reason for programs", enum=FailureCode)]
     message: Annotated[str, doc("Reason for people")]
     may_be_mined: Annotated[
         bool | UnsetType,
@@ -226,14 +221,10 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
     ] = None
     expires_at: ExpiresAt | None = None
     endpoint_type: Annotated[
-        str | None,
-        doc("The relay's endpoint that it goes to", enum=[e.value for e in EndpointType]),
+        str | None, doc("The relay's endpoint that it goes to", enum=EndpointType)
     ] = None
     share_mode: Annotated[
-        str | None,
-        doc(
-            "Which searchers the relay is told to share it with", enum=[s.value for s in ShareMode]
-        ),
+        str | None, doc("Which searchers the relay is told to share it with", enum=ShareMode)
     ] = None
     relay_answer: RelayAnswer = None
     executable_until: ExecutableUntil | UnsetType = UNSET
@@ -297,9 +288,6 @@ class OrderStatusEnvelope(Envelope[OrderStatusResponse], frozen=True, kw_only=Tr
 
 class OrderHistoryEnvelope(Envelope[OrderHistoryResponse], frozen=True, kw_only=True):
     """The answer of GET /api/v1/mev/orders/user/:userAddress."""
-
-
-# The two answers of POST /api/v1/mev/orders/:orderId/cancel.
 
 
 TargetId = Annotated[OrderId, doc("Id of the order to cancel")]

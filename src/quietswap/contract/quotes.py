@@ -25,13 +25,11 @@ from quietswap.quoting.loss import LossCause, LossLevel
 from quietswap.quoting.quote import SourceOutcome
 from quietswap.tokens.token import WETH
 
-# The judgement of a quote: what it may lose, and what a person should be asked.
-
 
 class LossCauseEntry(WireStruct, frozen=True, kw_only=True):
     """One cause of a loss."""
 
-    cause: Annotated[str, doc("Cause", "price_impact", enum=[one.value for one in LossCause])]
+    cause: Annotated[str, doc("Cause", "price_impact", enum=LossCause)]
     bps: Annotated[
         Count | None, doc("Share of the value in basis points; null for an unknown price", 420)
     ]
@@ -46,7 +44,7 @@ class LossJudgement(WireStruct, frozen=True, kw_only=True):
             "Ask nothing, show a notice (from 1 %), ask for a confirmation in words (from 3 %, or"
             " if the price is unknown), or let the person type the loss (from 15 %)",
             "confirm",
-            enum=[one.value for one in LossLevel],
+            enum=LossLevel,
         ),
     ]
     bps: Annotated[Count, doc("The greatest known share of the value in basis points", 420)]
@@ -100,7 +98,7 @@ class MevAnalysis(WireStruct, frozen=True, kw_only=True):
         doc(
             "Threat level; if `known` is false, the highest level that the known values allow",
             "LOW",
-            enum=[level.value for level in quote.ThreatLevel],
+            enum=quote.ThreatLevel,
         ),
     ]
     estimated_protection_usd: Annotated[
@@ -115,10 +113,7 @@ class Verification(WireStruct, frozen=True, kw_only=True):
     """Whether the route was simulated, and whether its router enforces the terms."""
 
     status: Annotated[
-        str,
-        doc(
-            "Result of the simulation", "verified", enum=[v.value for v in quote.VerificationStatus]
-        ),
+        str, doc("Result of the simulation", "verified", enum=quote.VerificationStatus)
     ]
     bound: Annotated[
         bool | UnsetType,
@@ -134,7 +129,7 @@ class SourceEntry(WireStruct, frozen=True, kw_only=True):
     """Result of one aggregator."""
 
     source: Annotated[str, doc("Aggregator", "kyberswap")]
-    outcome: Annotated[str, doc("Result", "won", enum=[o.value for o in quote.SourceOutcome])]
+    outcome: Annotated[str, doc("Result", "won", enum=quote.SourceOutcome)]
     latency_ms: Annotated[Count, doc("Response time in milliseconds", 210)]
     promised: Annotated[
         AmountText | None, doc("Output by the aggregator, smallest units of the buy token")
@@ -278,20 +273,10 @@ class StreamedRoute(WireStruct, frozen=True, kw_only=True):
     estimated_gas: Annotated[Count, doc("Gas units of the simulation", 210_000)]
 
 
-# The answer of GET /api/v1/price.
-
-
 _OUTCOMES = [
-    outcome.value
+    outcome
     for outcome in SourceOutcome
-    if outcome
-    not in (
-        SourceOutcome.REVERTED,
-        SourceOutcome.SHORT_DELIVERY,
-        SourceOutcome.UNVERIFIED,
-        SourceOutcome.UNBOUND,
-        SourceOutcome.UNSAFE,
-    )
+    if outcome.value not in ("reverted", "short_delivery", "unverified", "unbound", "unsafe")
 ]
 """The results of a source that do not need a simulation or calldata."""
 

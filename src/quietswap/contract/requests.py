@@ -133,13 +133,7 @@ class OrderHistoryQuery(WireStruct, frozen=True, kw_only=True):
     ] = base.DEFAULT_LIMIT
     offset: Annotated[int, Meta(ge=0, le=base.MAX_OFFSET), doc("Orders to skip.", 0)] = 0
     status: Annotated[
-        str | None,
-        doc(
-            "Only orders in this status.",
-            "confirmed",
-            type="string",
-            enum=[status.value for status in OrderStatus],
-        ),
+        str | None, doc("Only orders in this status.", "confirmed", type="string", enum=OrderStatus)
     ] = None
     kind: Annotated[
         str,

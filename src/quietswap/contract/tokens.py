@@ -17,7 +17,7 @@ from quietswap.contract.base import (
 from quietswap.contract.wraps import Balance
 from quietswap.tokens.token import WETH, TokenWarning
 
-Warning = Annotated[str, doc("Warning", "unlisted", enum=[w.value for w in TokenWarning])]
+Warning = Annotated[str, doc("Warning", "unlisted", enum=TokenWarning)]
 ListName = Annotated[str, doc("Name of a token list", "Uniswap Labs Default")]
 _Decimals = Annotated[
     int, msgspec.Meta(ge=0, le=255), doc("Decimals of one whole token, 0 to 255", 18)

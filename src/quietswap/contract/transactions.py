@@ -56,10 +56,8 @@ class MevRelayMetadata(WireStruct, frozen=True, kw_only=True):
     """Relay settings."""
 
     endpoint: Annotated[UrlText, doc("Relay RPC endpoint URL with query parameters")]
-    endpoint_type: Annotated[str, doc("Relay endpoint", enum=[e.value for e in EndpointType])]
-    share_mode: Annotated[
-        str, doc("Which searchers may see the transaction", enum=[s.value for s in ShareMode])
-    ]
+    endpoint_type: Annotated[str, doc("Relay endpoint", enum=EndpointType)]
+    share_mode: Annotated[str, doc("Which searchers may see the transaction", enum=ShareMode)]
     revert_protection: Annotated[
         bool, doc("Whether the relay drops the transaction when it would revert")
     ]

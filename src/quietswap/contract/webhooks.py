@@ -79,7 +79,7 @@ class WebhookResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=True)
             "disabled: nothing is sent until a test succeeds",
             "active",
             type="string",
-            enum=[state.value for state in WebhookState],
+            enum=WebhookState,
         ),
     ]
     disabled_reason: Annotated[
@@ -87,7 +87,7 @@ class WebhookResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=True)
         doc(
             "gone: the receiver answered 410. failed: ten tries of one event failed",
             "gone",
-            enum=[reason.value for reason in DisabledReason],
+            enum=DisabledReason,
             type="string",
         ),
     ] = None
@@ -116,7 +116,7 @@ class CreatedWebhookResponse(WireStruct, frozen=True, kw_only=True, omit_default
     description: Description = None
     state: Annotated[
         Literal["active", "disabled"],
-        doc("Always active", "active", type="string", enum=[state.value for state in WebhookState]),
+        doc("Always active", "active", type="string", enum=WebhookState),
     ]
     created_at: CreatedAt
 
