@@ -90,7 +90,7 @@ def test_a_node_has_the_same_bound(do_with_node: Do, node: Any, monkeypatch: Any
 
     monkeypatch.setattr(node, "eth_chainId", lambda: "0x" + "1" * MAX_BODY)
     with pytest.raises(UnexpectedResponse, match="answers more than"):
-        do_with_node("node", node_calls.chain_id())
+        do_with_node("node", node_calls.CHAIN_ID)
 
 
 ABSURD = [
@@ -168,7 +168,7 @@ def test_bytes_that_are_not_utf8_after_submission(
 @pytest.mark.parametrize("text", [b'{"result":"0x1","x":"\xff"}', b'{"error":{"message":"\xff"}}'])
 def test_a_node_that_speaks_no_utf8(text: bytes) -> None:
     with pytest.raises(UnexpectedResponse):
-        node_calls.read_result(node_calls.chain_id(), 200, text)
+        node_calls.read_result(node_calls.CHAIN_ID, 200, text)
 
 
 def test_absurd_depth(do: Do, service: FakeService) -> None:

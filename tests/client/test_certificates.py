@@ -91,7 +91,7 @@ def test_a_self_signed_certificate_is_named(serve: Serve, pem: bytes, says: str)
         ):
             client.wrap_info(WALLET)
         with pytest.raises(NodeUnreachable, match="the node at .* cannot be trusted: .*" + says):
-            client.node(node_calls.chain_id())
+            client.node(node_calls.CHAIN_ID)
 
 
 @pytest.mark.parametrize(

@@ -313,9 +313,6 @@ def error_from_body(body: ErrorEnvelope, status: int) -> ApiError[Any]:
     return kind(body, status)
 
 
-# Exceptions of the flows: before signing, after submission, and while polling.
-
-
 class UnsafeQuote(ClientError):
     """The transaction to sign differs from the request, or is not safe; nothing was signed."""
 
@@ -420,6 +417,8 @@ class AfterSubmission(ClientError):
     it.
     """
 
+    _told: ClassVar[str]
+
     def __init__(
         self,
         why: str,
@@ -430,24 +429,21 @@ class AfterSubmission(ClientError):
         cause: ClientError | None = None,
     ) -> None:
         order = f" of order {order_id}" if order_id else ""
-        super().__init__(f"{why}: {self._told(f'transaction {tx_hash}{order}', nonce)}")
+        told = self._told.format(transaction=f"transaction {tx_hash}{order}", nonce=nonce)
+        super().__init__(f"{why}: {told}")
         self.tx_hash = tx_hash
         self.nonce = nonce
         self.order_id = order_id
         self.cause = cause
 
-    def _told(self, transaction: str, nonce: int) -> str:
-        raise NotImplementedError
-
 
 class MayBeMined(AfterSubmission):
     """The signed transaction may still be mined while its nonce is unused."""
 
-    def _told(self, transaction: str, nonce: int) -> str:
-        return (
-            f"the signed {transaction} was submitted and may still be mined as long as nonce"
-            f" {nonce} is unused; only another transaction with nonce {nonce} rules it out"
-        )
+    _told = (
+        "the signed {transaction} was submitted and may still be mined as long as nonce {nonce} is"
+        " unused; only another transaction with nonce {nonce} rules it out"
+    )
 
 
 class MinedAnyway(AfterSubmission):
@@ -457,21 +453,16 @@ class MinedAnyway(AfterSubmission):
     """
 
     receipt: Any = None
-
-    def _told(self, transaction: str, nonce: int) -> str:
-        return (
-            f"but your own node says that {transaction} was mined and succeeded: do not repeat it"
-        )
+    _told = "but your own node says that {transaction} was mined and succeeded: do not repeat it"
 
 
 class NeverMined(AfterSubmission):
     """The caller's own node shows that it reverted, or that another transaction used its nonce."""
 
-    def _told(self, transaction: str, nonce: int) -> str:
-        return (
-            f"your own node says that {transaction} came to nothing (it reverted, or another"
-            f" transaction used nonce {nonce}): another try is safe"
-        )
+    _told = (
+        "your own node says that {transaction} came to nothing (it reverted, or another transaction"
+        " used nonce {nonce}): another try is safe"
+    )
 
 
 if not TYPE_CHECKING:  # a type checker takes all public names

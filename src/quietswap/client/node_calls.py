@@ -10,13 +10,13 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from quietswap.chain import erc20
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.fees import next_base_fee
 from quietswap.chain.simulation.codec import NodeLog
 from quietswap.client.errors import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.contract.base import WireStruct
-from quietswap.foreign_text import harmless
 
 T = TypeVar("T")
 
@@ -24,11 +24,11 @@ UINT256_MAX = 2**256 - 1
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of `Transfer(address,address,uint256)` (https://eips.ethereum.org/EIPS/eip-20)."""
 
-_ALLOWANCE, _APPROVE, _BALANCE_OF = "0xdd62ed3e", "0x095ea7b3", "0x70a08231"
-_DECIMALS, _SYMBOL = "0x313ce567", "0x95d89b41"
+_ALLOWANCE = bytes.fromhex("dd62ed3e")
+_APPROVE = bytes.fromhex("095ea7b3")
+_BALANCE_OF = bytes.fromhex("70a08231")
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _WORD_CHARS = 2 + 64
-_LONGEST_SYMBOL = 32
 SEND = "eth_sendRawTransaction"
 BUSY_STATUS = (429, 503)
 """HTTP status of a node that refuses for a while."""
@@ -86,14 +86,13 @@ def number(result: Any) -> int:
     return int(result, 16)
 
 
-def _word(value: int | str) -> str:
-    digits = value[2:].lower() if isinstance(value, str) else f"{value:x}"
-    return digits.rjust(64, "0")
+def octets(result: Any) -> bytes:
+    """Return hex data as bytes."""
+    return bytes.fromhex(str(result).removeprefix("0x"))
 
 
-def first_word(result: Any) -> int:
-    """Return the first 32-byte word of returned data as a number; 0 if there is none."""
-    return number(result[:_WORD_CHARS]) if isinstance(result, str) and len(result) > 2 else 0
+def _word(address: str) -> bytes:
+    return bytes.fromhex(address[2:]).rjust(32, b"\0")
 
 
 def word_of(result: Any) -> int:
@@ -112,24 +111,27 @@ def _decimals_of(result: Any) -> int | None:
     return None if result == "0x" else word_of(result)
 
 
-def view(to: str, data: str, read: Callable[[Any], T], block: str = "latest") -> NodeCall[T]:
+def view(to: str, data: bytes, read: Callable[[Any], T], block: str = "latest") -> NodeCall[T]:
     """Call a view function; `read` converts the hex it returns to a value."""
-    return NodeCall("eth_call", ({"to": to, "data": data}, block), read)
+    return NodeCall("eth_call", ({"to": to, "data": "0x" + data.hex()}, block), read)
 
 
 def approval_data(spender: str, amount: int) -> str:
     """Return the calldata of `approve(spender, amount)`."""
-    return _APPROVE + _word(spender) + _word(amount)
+    return "0x" + (_APPROVE + _word(spender) + amount.to_bytes(32)).hex()
 
 
-def balance_data(wallet: str) -> str:
-    """Return the calldata of `balanceOf(wallet)`."""
-    return _BALANCE_OF + _word(wallet)
-
-
-def chain_id() -> NodeCall[int]:
-    """Request the chain id."""
-    return NodeCall("eth_chainId", (), number)
+CHAIN_ID = NodeCall("eth_chainId", (), number)
+TIP = NodeCall("eth_maxPriorityFeePerGas", (), number)
+"""The node's suggested priority fee, in wei per gas."""
+BASE_FEE = NodeCall(
+    "eth_getBlockByNumber", ("latest", False), lambda block: number(block["baseFeePerGas"])
+)
+"""The latest block's base fee, in wei per gas."""
+BLOCK_TIME = NodeCall(
+    "eth_getBlockByNumber", ("latest", False), lambda block: number(block["timestamp"])
+)
+"""The latest block's time, in Unix seconds."""
 
 
 def nonce(wallet: str, block: str = "pending") -> NodeCall[int]:
@@ -139,7 +141,7 @@ def nonce(wallet: str, block: str = "pending") -> NodeCall[int]:
 
 def code(wallet: str) -> NodeCall[bytes]:
     """Request the code of an account; empty for a plain wallet."""
-    return NodeCall("eth_getCode", (wallet, "latest"), lambda text: bytes.fromhex(text[2:]))
+    return NodeCall("eth_getCode", (wallet, "latest"), octets)
 
 
 def eth_balance(wallet: str) -> NodeCall[int]:
@@ -149,7 +151,7 @@ def eth_balance(wallet: str) -> NodeCall[int]:
 
 def token_balance(token: str, wallet: str, block: str = "latest") -> NodeCall[int]:
     """Request a token balance, in smallest units."""
-    return view(token, balance_data(wallet), word_of, block)
+    return view(token, _BALANCE_OF + _word(wallet), word_of, block)
 
 
 def allowance(token: str, owner: str, spender: str, block: str = "latest") -> NodeCall[int]:
@@ -159,29 +161,17 @@ def allowance(token: str, owner: str, spender: str, block: str = "latest") -> No
 
 def decimals(token: str) -> NodeCall[int | None]:
     """Request the decimals of an ERC-20 token; None if no contract answers."""
-    return view(token, _DECIMALS, _decimals_of)
+    return view(token, erc20.DECIMALS, _decimals_of)
 
 
 def symbol(token: str) -> NodeCall[str]:
     """Request the symbol of an ERC-20 token, harmless to show; empty if it is not readable."""
-    return view(token, _SYMBOL, _text)
-
-
-def _text(result: Any) -> str:
-    raw = bytes.fromhex(result.removeprefix("0x"))
-    if len(raw) >= 64 and raw[:32] == (32).to_bytes(32):
-        raw = raw[64 : 64 + int.from_bytes(raw[32:64])]
-    return harmless(raw.rstrip(b"\0").decode("utf-8", "replace"), _LONGEST_SYMBOL)
+    return view(token, erc20.SYMBOL, lambda result: erc20.read_symbol(octets(result)))
 
 
 def estimate_gas(transaction: dict[str, str], *block: str) -> NodeCall[int]:
     """Request the gas estimate of a call. Raises NodeRpcError when the call reverts."""
     return NodeCall("eth_estimateGas", (transaction, *block), number)
-
-
-def tip() -> NodeCall[int]:
-    """Request the node's suggested priority fee, in wei per gas."""
-    return NodeCall("eth_maxPriorityFeePerGas", (), number)
 
 
 def latest_block(since: int = 0) -> NodeCall[NodeBlock]:
@@ -191,35 +181,21 @@ def latest_block(since: int = 0) -> NodeCall[NodeBlock]:
     """
 
     def read(result: Any) -> NodeBlock:
-        block = _block(result)
-        if block.number < since:
-            late = f"the node answers from block {block.number} and has shown block {since}"
+        at = number(result["number"])
+        if at < since:
+            late = f"the node answers from block {at} and has shown block {since}"
             raise NodeUnreachable(late, is_busy=True)
-        return block
+        fee, used, limit = (number(result[k]) for k in ("baseFeePerGas", "gasUsed", "gasLimit"))
+        return NodeBlock(
+            number=at,
+            hash=str(result["hash"]),
+            time=number(result["timestamp"]),
+            gas_limit=limit,
+            next_base_fee=next_base_fee(fee, used, limit),
+            coinbase=from_any_case(result["miner"]),
+        )
 
     return NodeCall("eth_getBlockByNumber", ("latest", False), read)
-
-
-def base_fee() -> NodeCall[int]:
-    """Request the latest block's base fee, in wei per gas."""
-    return NodeCall("eth_getBlockByNumber", ("latest", False), lambda b: number(b["baseFeePerGas"]))
-
-
-def block_time() -> NodeCall[int]:
-    """Request the latest block's time, in Unix seconds."""
-    return NodeCall("eth_getBlockByNumber", ("latest", False), lambda b: number(b["timestamp"]))
-
-
-def _block(result: Any) -> NodeBlock:
-    fee, used, limit = (number(result[k]) for k in ("baseFeePerGas", "gasUsed", "gasLimit"))
-    return NodeBlock(
-        number=number(result["number"]),
-        hash=str(result["hash"]),
-        time=number(result["timestamp"]),
-        gas_limit=limit,
-        next_base_fee=next_base_fee(fee, used, limit),
-        coinbase=from_any_case(result["miner"]),
-    )
 
 
 def send(raw: str) -> NodeCall[str]:
@@ -234,11 +210,11 @@ def receipt(tx_hash: str) -> NodeCall[NodeReceipt | None]:
 
 def sender_and_nonce(tx_hash: str) -> NodeCall[tuple[str, int] | None]:
     """Request sender (lower case) and nonce of a transaction; None if the node does not know it."""
-    return NodeCall("eth_getTransactionByHash", (tx_hash,), _sender_and_nonce)
 
+    def read(result: Any) -> tuple[str, int] | None:
+        return None if result is None else (str(result["from"]).lower(), number(result["nonce"]))
 
-def _sender_and_nonce(result: Any) -> tuple[str, int] | None:
-    return None if result is None else (str(result["from"]).lower(), number(result["nonce"]))
+    return NodeCall("eth_getTransactionByHash", (tx_hash,), read)
 
 
 def _receipt(result: Any) -> NodeReceipt | None:
@@ -260,12 +236,12 @@ def _receipt(result: Any) -> NodeReceipt | None:
 
 def received(receipt: NodeReceipt, token: str, wallet: str) -> int:
     """Return what `wallet` gained of `token`, from the receipt's Transfer events."""
-    me, gained = _word(wallet), 0
+    me, gained = _word(wallet).hex(), 0
     for log in receipt.logs:
         if log.address.lower() != token.lower() or len(log.topics) != 3:
             continue
         if log.topics[0] == TRANSFER:
-            amount = first_word(log.data)
+            amount = number(log.data[:_WORD_CHARS]) if len(log.data) > 2 else 0
             gained += amount * ((log.topics[2][2:] == me) - (log.topics[1][2:] == me))
     return gained
 

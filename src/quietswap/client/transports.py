@@ -20,11 +20,7 @@ from pyreqwest.response import BaseResponse, Response, SyncResponse
 
 from quietswap.client import event_stream, wire
 from quietswap.client.api_calls import ApiCall, read_answer
-from quietswap.client.errors import (
-    NodeUnreachable,
-    ServiceUnreachable,
-    UnexpectedResponse,
-)
+from quietswap.client.errors import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
 from quietswap.client.event_stream import AwaitEvent, QuoteEvents
 from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Sleep
 from quietswap.client.node_calls import BUSY_STATUS, NodeCall, read_result

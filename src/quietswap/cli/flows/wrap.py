@@ -84,7 +84,7 @@ class WrapRun(SigningFlow):
     def _judge(self, quote: WrapQuoteResponse) -> Loss:
         fee = int(quote.mev_protection.transaction_params.max_fee_per_gas)
         if self._context.rpc_url is not None:
-            fee = self._client.node(node_calls.base_fee())
+            fee = self._client.node(node_calls.BASE_FEE)
         return judge_quote(quote, fee)
 
     def _check_funds(self, quote: WrapQuoteResponse) -> None:

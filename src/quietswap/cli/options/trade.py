@@ -137,7 +137,7 @@ def units_of(
         units = held * share.numerator // share.denominator
     else:
         held = client.node(node_calls.eth_balance(wallet))
-        kept = _KEPT_GAS * (2 * client.node(node_calls.base_fee()) + _HEADROOM)
+        kept = _KEPT_GAS * (2 * client.node(node_calls.BASE_FEE) + _HEADROOM)
         units = min(held * share.numerator // share.denominator, held - kept)
         if units == held - kept > 0:
             kept_text = f"keeps {ETHER.at_most(kept, 6)} for the gas of this"

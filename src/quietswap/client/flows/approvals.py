@@ -6,23 +6,15 @@ from dataclasses import dataclass
 from quietswap.chain.fees import NEW_SLOT_GAS
 from quietswap.chain.signed import MAINNET
 from quietswap.client import node_calls
-from quietswap.client.errors import (
-    ClientError,
-    NodeRpcError,
-    OrderStillOpen,
-    QuoteDeclined,
-    TransactionFailed,
-    TransactionReplaced,
-    WrongChain,
-)
+from quietswap.client.errors import ClientError, NodeRpcError, QuoteDeclined, WrongChain
 from quietswap.client.flows.effects import Flow, Sleep, perform
-from quietswap.client.flows.polling import BACKENDS, PollingPolicy, wait_for_receipt
+from quietswap.client.flows.polling import BACKENDS, PollingPolicy
 from quietswap.client.flows.quote_checks import MAX_FEE_OPTION, Approval, require_cost
 from quietswap.client.flows.submission_outcome import (
     SubmittedTransaction,
     TransactionOutcome,
     error_for_outcome,
-    with_transaction,
+    mined,
 )
 from quietswap.client.signing import Signer, hash_of, sign
 
@@ -156,8 +148,8 @@ def approval_cost(
     Raises NodeRpcError when the approval reverts.
     """
     wanted = node_calls.UINT256_MAX if approval == "max" else amount
-    tip = yield from perform(node_calls.tip())
-    base_fee = yield from perform(node_calls.base_fee())
+    tip = yield from perform(node_calls.TIP)
+    base_fee = yield from perform(node_calls.BASE_FEE)
     try:
         gas = yield from _approval_gas(token, router, wanted, wallet)
     except NodeRpcError:
@@ -168,24 +160,19 @@ def approval_cost(
 
 def _approval_gas(token: str, router: str, amount: int, wallet: str) -> Flow[int]:
     wish = {"from": wallet, "to": token, "data": node_calls.approval_data(router, amount)}
-    return _with_margin((yield from perform(node_calls.estimate_gas(wish))))
-
-
-def _with_margin(gas: int) -> int:
-    return gas * 5 // 4
+    return (yield from perform(node_calls.estimate_gas(wish))) * 5 // 4
 
 
 def require_mainnet() -> Flow[None]:
     """Refuse a node of another chain, whose nonces do not apply. Raises WrongChain."""
-    found = yield from perform(node_calls.chain_id())
+    found = yield from perform(node_calls.CHAIN_ID)
     if found != MAINNET:
         raise WrongChain(found)
 
 
 def _would_pass(token: str, router: str, amount: int, wallet: str) -> Flow[bool]:
-    data = node_calls.approval_data(router, amount)
     try:
-        yield from perform(node_calls.estimate_gas({"from": wallet, "to": token, "data": data}))
+        yield from _approval_gas(token, router, amount, wallet)
     except NodeRpcError:
         return False
     return True
@@ -218,10 +205,10 @@ def send_public(
     if gas is None:
         wish = {"from": wallet, "to": to, "data": data}
         block = yield from _block_since(since)
-        gas = _with_margin((yield from perform(node_calls.estimate_gas(wish, block))))
+        gas = (yield from perform(node_calls.estimate_gas(wish, block))) * 5 // 4
     nonce = max((yield from perform(node_calls.nonce(wallet))), least_nonce)
-    tip = yield from perform(node_calls.tip())
-    base_fee = yield from perform(node_calls.base_fee())
+    tip = yield from perform(node_calls.TIP)
+    base_fee = yield from perform(node_calls.BASE_FEE)
     cost = gas * (2 * base_fee + tip)
     require_cost(f"the gas of {what}", cost, max_fee_wei, MAX_FEE_OPTION)
     transaction = {
@@ -252,16 +239,7 @@ def publish(
     """
     yield from _send(signed, made, polling)
     sent(made.tx_hash, made.nonce)
-    try:
-        return (
-            yield from wait_for_receipt(made.what, made.tx_hash, made.wallet, made.nonce, polling)
-        )
-    except (TransactionFailed, TransactionReplaced):
-        raise
-    except OrderStillOpen as error:
-        raise with_transaction(error, made) from None
-    except ClientError as error:
-        raise error_for_outcome(TransactionOutcome.OPEN, str(error), made, error) from error
+    return (yield from mined(made, polling))
 
 
 def _send(signed: str, made: SubmittedTransaction, polling: PollingPolicy) -> Flow[None]:

@@ -131,7 +131,7 @@ def recheck_with_gas(
     ether = yield from usd_price(WETH)
     if ether is None:
         return
-    base_fee = yield from perform(node_calls.base_fee())
+    base_fee = yield from perform(node_calls.BASE_FEE)
     gas_usd = Decimal(gas_used * base_fee).scaleb(-18) * ether
     gas_percent = 100 * gas_usd / reference.sold_usd
     require_fair_with_gas(quote, request, reference, gas_percent)
@@ -247,7 +247,7 @@ def check_fee(params: TransactionParams) -> Flow[None]:
 
     With one below it no block takes the transaction, which holds its nonce. Raises UnsafeQuote.
     """
-    base_fee = yield from perform(node_calls.base_fee())
+    base_fee = yield from perform(node_calls.BASE_FEE)
     most = _FEE_MULTIPLE * base_fee + _FEE_HEADROOM
     if not base_fee <= params.max_fee_per_gas <= most:
         raise UnsafeQuote(

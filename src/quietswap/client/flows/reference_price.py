@@ -6,7 +6,6 @@ calldata that enforces exactly that.
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from quietswap.amounts import BPS
 from quietswap.chain.address import Address, from_any_case
@@ -68,10 +67,11 @@ def usd_price(token: str) -> Flow[Decimal | None]:
     feed = feeds.REFERENCE_FEEDS.get(from_any_case(token))
     if feed is None:
         return None
-    block_time = yield from perform(node_calls.block_time())
-    data = "0x" + feeds.LATEST_ROUND_DATA.hex()
+    block_time = yield from perform(node_calls.BLOCK_TIME)
     try:
-        answer = yield from perform(node_calls.view(feed.address, data, _octets))
+        answer = yield from perform(
+            node_calls.view(feed.address, feeds.LATEST_ROUND_DATA, node_calls.octets)
+        )
     except NodeRpcError:
         return None
     clock_s = (yield from read_clock()).unix_ms // 1000
@@ -118,15 +118,8 @@ def require_fair_with_gas(
         )
 
 
-def _octets(result: Any) -> bytes:
-    return bytes.fromhex(str(result).removeprefix("0x"))
-
-
-# 0x's genuine Settler contracts, as 0x's Deployer names them at the caller's own node.
-
-
 def read_settlers() -> Flow[frozenset[Address]]:
-    """Return 0x's current and previous Settler; empty if the Deployer names none."""
+    """Return 0x's current and previous Settler; empty if its Deployer names none."""
     owner = yield from _read(settlers.OWNER_OF)
     previous = yield from _read(settlers.PREV)
     return settlers.genuine(owner, previous)
@@ -134,6 +127,6 @@ def read_settlers() -> Flow[frozenset[Address]]:
 
 def _read(data: bytes) -> Flow[bytes | None]:
     try:
-        return (yield from perform(node_calls.view(settlers.DEPLOYER, "0x" + data.hex(), _octets)))
+        return (yield from perform(node_calls.view(settlers.DEPLOYER, data, node_calls.octets)))
     except NodeRpcError:
         return None

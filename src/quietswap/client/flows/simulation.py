@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from quietswap.chain import erc20
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.rpc_wire import MalformedResult
 from quietswap.chain.simulation import codec
@@ -111,8 +112,8 @@ def _call(
     one that follows a pending transaction.
     """
     wallet = from_any_case(request.wallet)
-    held = bytes.fromhex(node_calls.balance_data(wallet)[2:])
-    steps = [(from_any_case(token), held) for token in (request.sell_token, request.buy_token)]
+    sell, buy = from_any_case(request.sell_token), from_any_case(request.buy_token)
+    steps = [(token, erc20.balance_of(wallet)) for token in (sell, buy)]
     code: dict[str, object] = {}
     if measures_itself(quote):
         probe = _probe(quote, request)
@@ -120,8 +121,8 @@ def _call(
         code = {probe.payer: {"code": "0x" + forwarder(probe.token).hex()}}
     has_approval = is_batched(quote, request)
     if has_approval:
-        left = node_calls.allowance(request.sell_token, wallet, quote.dex_route.target)
-        steps.append((from_any_case(request.sell_token), bytes.fromhex(left.params[0]["data"][2:])))
+        router = from_any_case(quote.dex_route.target)
+        steps.append((sell, erc20.allowance(wallet, router)))
     blocks = [
         {
             "blockOverrides": block.overrides(),

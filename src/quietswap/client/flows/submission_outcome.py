@@ -95,6 +95,24 @@ def watch_outcome(
     return TransactionOutcome.MINED, receipt
 
 
+def mined(sent: SubmittedTransaction, polling: PollingPolicy) -> Flow[node_calls.NodeReceipt]:
+    """Wait for the receipt of a transaction that was sent.
+
+    Raises TransactionFailed, TransactionReplaced or OrderStillOpen, and MayBeMined if the node
+    fails.
+    """
+    try:
+        return (
+            yield from wait_for_receipt(sent.what, sent.tx_hash, sent.wallet, sent.nonce, polling)
+        )
+    except (TransactionFailed, TransactionReplaced):
+        raise
+    except OrderStillOpen as error:
+        raise with_transaction(error, sent) from None
+    except ClientError as error:
+        raise error_for_outcome(TransactionOutcome.OPEN, str(error), sent, error) from error
+
+
 def raise_outcome(
     error: ClientError,
     sent: SubmittedTransaction,

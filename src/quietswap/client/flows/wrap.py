@@ -7,15 +7,7 @@ from decimal import Decimal
 from operator import attrgetter
 
 from quietswap.client import api_calls, node_calls
-from quietswap.client.errors import (
-    ClientError,
-    NonceMismatch,
-    OrderStillOpen,
-    QuoteDeclined,
-    TransactionFailed,
-    TransactionReplaced,
-    UnsafeQuote,
-)
+from quietswap.client.errors import ClientError, NonceMismatch, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import (
@@ -24,7 +16,6 @@ from quietswap.client.flows.polling import (
     require_no_open_order,
     require_success,
     retry_transient,
-    wait_for_receipt,
 )
 from quietswap.client.flows.quote_checks import (
     check_params,
@@ -36,10 +27,8 @@ from quietswap.client.flows.quoting import check_fee, require_consent
 from quietswap.client.flows.submission_outcome import (
     OutcomeWatch,
     SubmittedTransaction,
-    TransactionOutcome,
-    error_for_outcome,
+    mined,
     raise_outcome,
-    with_transaction,
 )
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.contract.base import WrapOperation
@@ -173,7 +162,7 @@ def convert(
     quote = quote.with_nonce(nonce)
     watch(quote)
     params = quote.mev_protection.transaction_params
-    fee = (yield from perform(node_calls.base_fee())) if has_node else params.max_fee_per_gas
+    fee = (yield from perform(node_calls.BASE_FEE)) if has_node else params.max_fee_per_gas
     loss, most = judge_quote(quote, fee), accepted_bps(request.max_loss_percent)
     if request.confirm is None:
         require_consent(loss, most, quote, None)
@@ -193,14 +182,7 @@ def convert(
     watch(order)
     if not has_node:
         return WrapResult(quote, order, None)
-    try:
-        receipt = yield from wait_for_receipt(what, sent.tx_hash, request.wallet, nonce, polling)
-    except OrderStillOpen as error:
-        raise with_transaction(error, sent) from None
-    except (TransactionFailed, TransactionReplaced):
-        raise
-    except ClientError as error:  # the node fails, and the service has the transaction
-        raise error_for_outcome(TransactionOutcome.OPEN, str(error), sent, error) from error
+    receipt = yield from mined(sent, polling)
     watch(receipt)
     return WrapResult(quote, order, receipt)
 
