@@ -9,18 +9,18 @@ import pytest
 
 from quietswap.sandbox import npm
 from quietswap.sandbox.chain.anvil import AnvilFailed
-from quietswap.sandbox.chain.local_chain import LocalChain, running_chain, start_chain
+from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from tests import loopback
 from tests.waiting import WITHIN_S, eventually
 
 PARENT = """
 import asyncio
-from quietswap.sandbox.chain.local_chain import start_chain
+from quietswap.sandbox.chain.local_chain import running_chain
 
 async def main():
-    chain = await start_chain()
-    print(chain.anvil.process.pid, flush=True)
-    await asyncio.sleep(60)
+    async with running_chain() as chain:
+        print(chain.anvil.process.pid, flush=True)
+        await asyncio.sleep(60)
 
 asyncio.run(main())
 """
@@ -58,10 +58,9 @@ async def test_no_web_page_of_another_origin_may_read_it(chain: LocalChain) -> N
 
 
 async def test_stopping_leaves_no_process_behind() -> None:
-    chain = await start_chain()
-    pid = chain.anvil.process.pid
-    assert is_running(pid)
-    await chain.stop()
+    async with running_chain() as chain:
+        pid = chain.anvil.process.pid
+        assert is_running(pid)
     assert not is_running(pid)
 
 
@@ -80,13 +79,12 @@ async def test_it_dies_with_a_parent_that_was_killed() -> None:
 
 async def test_a_taken_port_is_named_in_the_error(chain: LocalChain) -> None:
     with pytest.raises(AnvilFailed, match=str(chain.anvil.port)):
-        await start_chain(chain.anvil.port)
+        async with running_chain(chain.anvil.port):
+            pass
 
 
 def test_without_a_binary_it_says_npm_ci(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(
-        npm, "_HERE", tmp_path / "src" / "quietswap" / "sandbox" / "contracts" / "npm.py"
-    )
+    monkeypatch.setattr(npm, "_HERE", tmp_path / "src" / "quietswap" / "sandbox" / "npm.py")
     monkeypatch.setattr(npm, "install_folder", lambda: tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))

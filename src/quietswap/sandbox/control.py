@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-import msgspec
-
 from quietswap.sandbox.block_builder import BlockBuilder, ReorgTooDeep
 from quietswap.sandbox.contracts.addresses import FEEDS
 from quietswap.sandbox.faults import PARTS, ActiveFaults, UnknownFault
@@ -94,7 +92,7 @@ class ControlApi:
                 }
                 return {"leaks": sorted(one for one in given if one in self.builder.public)}
             case "GET /searcher":
-                return msgspec.to_builtins(self.builder.searcher.attacks)
+                return self.builder.searcher.attacks
         return None
 
     async def _feed(self, request: HttpRequest) -> Any:

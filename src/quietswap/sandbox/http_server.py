@@ -14,7 +14,7 @@ import json
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from http.client import responses
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -255,14 +255,11 @@ async def close_silently(_: asyncio.StreamReader, writer: asyncio.StreamWriter) 
     writer.transport.abort()
 
 
-def _halved(reply: HttpResponse) -> Delivery:
-    """Announce the full length and send the first half of the body."""
-
-    async def deliver(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(reply.head() + reply.body[: len(reply.body) // 2])
-        await writer.drain()
-
-    return deliver
+async def _halve(
+    reply: HttpResponse, _: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    writer.write(reply.head() + reply.body[: len(reply.body) // 2])
+    await writer.drain()
 
 
 @lru_cache(maxsize=1)
@@ -280,11 +277,7 @@ def _bomb() -> bytes:
     return head + block * _BOMB_MEGABYTES + packer.flush() + tail
 
 
-def _page(status: int) -> HttpResponse:
-    page = b"<!DOCTYPE html><html><head><title>Just a moment...</title></head><body></body></html>"
-    return HttpResponse(status, page, "text/html; charset=UTF-8")
-
-
+_PAGE = b"<!DOCTYPE html><html><head><title>Just a moment...</title></head><body></body></html>"
 _INSTEAD: dict[str, Callable[[Fault], Answer]] = {
     "hang": lambda _: _hang,
     "timeout": lambda _: _time_out,
@@ -292,7 +285,7 @@ _INSTEAD: dict[str, Callable[[Fault], Answer]] = {
     "huge_body": lambda _: _huge_body,
     "500": lambda _: HttpResponse(500, b"Internal Server Error", "text/plain"),
     "429": lambda _: HttpResponse(429, b"error code: 1015", "text/plain", (("Retry-After", "2"),)),
-    "html": lambda fault: _page(fault.number),
+    "html": lambda fault: HttpResponse(fault.number, _PAGE, "text/html; charset=UTF-8"),
     "garbage": lambda _: HttpResponse(200, b'{"code":0,"data":{"amountOut":"1\xff\xfe'),
     "redirect": lambda _: HttpResponse(
         302, headers=(("Location", "http://127.0.0.1:9/elsewhere"),)
@@ -316,7 +309,7 @@ def _with_faults(part: str, active_faults: ActiveFaults, handler: Handler) -> Ha
         if fault.kind == "delay":
             await asyncio.sleep(fault.number / 1000)
         if fault.kind == "half_answer" and isinstance(reply, HttpResponse):
-            return _halved(reply)
+            return partial(_halve, reply)
         return reply
 
     return answer

@@ -8,8 +8,7 @@ the relays.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-
-import msgspec
+from typing import Any
 
 from quietswap.chain.address import Address
 from quietswap.sandbox.chain.local_chain import LocalChain
@@ -122,33 +121,10 @@ class Bundle:
         return [*self.before, self.front, self.victim, self.back]
 
 
-class Attack(msgspec.Struct, frozen=True, rename="camel"):
-    """A sandwich that was mined. Amounts in smallest units as text, because JSON rounds numbers.
-
-    `victim_expected` is the victim's output without the attack. Profit and loss are before gas, in
-    USD at genesis prices.
-    """
-
-    victim_hash: str
-    front_hash: str
-    back_hash: str
-    block: int
-    pair: str
-    token_in: str
-    token_out: str
-    front_amount: str
-    profit: str
-    profit_usd: str
-    victim_expected: str
-    victim_received: str
-    victim_loss: str
-    victim_loss_usd: str
-
-
 class Searcher:
     def __init__(self, chain: LocalChain) -> None:
         self._chain = chain
-        self.attacks: list[Attack] = []
+        self.attacks: list[dict[str, Any]] = []
 
     async def start(self) -> None:
         """Approve the V2 router for the searcher's tokens, without a transaction."""
@@ -179,7 +155,7 @@ class Searcher:
 
     def forget(self, above: int) -> None:
         """Drop the attacks in blocks above number `above`, which a reorg removed."""
-        self.attacks = [attack for attack in self.attacks if attack.block <= above]
+        self.attacks = [attack for attack in self.attacks if attack["block"] <= above]
 
     async def _attacks(
         self, before: tuple[Transaction, ...], victim: Transaction, base_fee: int
@@ -251,27 +227,32 @@ def _attack(
     front: ExecutionResult,
     victim: ExecutionResult,
     back: ExecutionResult,
-) -> Attack:
+) -> dict[str, Any]:
+    """Return a mined sandwich for JSON: amounts in smallest units as text, as JSON rounds numbers.
+
+    `victimExpected` is the victim's output without the attack. Profit and loss are before gas, in
+    USD at genesis prices.
+    """
     entered, left = front.v2_swaps()[0], back.v2_swaps()[0]
     profit = left.amount_out - entered.amount_in
     token, expected = _output(bundle.unharmed, bundle.victim.sender)
     received = victim.gains(bundle.victim.sender).get(token, 0)
-    return Attack(
-        victim_hash=bundle.victim.hash,
-        front_hash=bundle.front.hash,
-        back_hash=bundle.back.hash,
-        block=block,
-        pair=bundle.swap.pool.address,
-        token_in=entered.token_in,
-        token_out=token,
-        front_amount=str(entered.amount_in),
-        profit=str(profit),
-        profit_usd=str(_usd(entered.token_in, profit)),
-        victim_expected=str(expected),
-        victim_received=str(received),
-        victim_loss=str(expected - received),
-        victim_loss_usd=str(_usd(token, expected - received)),
-    )
+    return {
+        "victimHash": bundle.victim.hash,
+        "frontHash": bundle.front.hash,
+        "backHash": bundle.back.hash,
+        "block": block,
+        "pair": bundle.swap.pool.address,
+        "tokenIn": entered.token_in,
+        "tokenOut": token,
+        "frontAmount": str(entered.amount_in),
+        "profit": str(profit),
+        "profitUsd": str(_usd(entered.token_in, profit)),
+        "victimExpected": str(expected),
+        "victimReceived": str(received),
+        "victimLoss": str(expected - received),
+        "victimLossUsd": str(_usd(token, expected - received)),
+    }
 
 
 def _output(outcome: ExecutionResult, owner: Address) -> tuple[Address, int]:

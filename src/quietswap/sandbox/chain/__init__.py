@@ -1,3 +1,1 @@
-"""The local chain: anvil, genesis, mining, mempool, simulation and transactions.
-
-Excludes private transactions and HTTP components."""
+"""The local chain: anvil, genesis, mining, mempool, simulation and transactions. No HTTP."""

@@ -39,10 +39,6 @@ class LocalChain:
     def url(self) -> str:
         return self.anvil.url
 
-    async def stop(self) -> None:
-        await self.rpc.close()
-        await self.anvil.stop()
-
     async def mine(self, timestamp: int | None = None) -> int:
         return await mining.mine(self.rpc, timestamp)
 
@@ -86,27 +82,19 @@ class LocalChain:
         await self.rpc.batch(list(pools.answers(pair, usd, updated_at)))
 
 
-async def start_chain(port: int = 0, order: Order = "fees") -> LocalChain:
-    """Start a node on a loopback port (0: a free one) with the sandbox's genesis.
+@asynccontextmanager
+async def running_chain(port: int = 0, order: Order = "fees") -> AsyncIterator[LocalChain]:
+    """Run a node on a loopback port (0: a free one) with the sandbox's genesis.
 
     Raises MissingPackage (the message says what to install), AnvilFailed, GenesisFailed.
     """
     # the setup blocks have timestamps in the past, so that the next block can have the present
     genesis_time = int(time.time()) - (SETUP_BLOCKS + 1) * BLOCK_SECONDS
     anvil = await start_anvil(genesis_time, port, order)
-    chain = LocalChain(anvil, SandboxRpcClient(anvil.url))
+    rpc = SandboxRpcClient(anvil.url)
     try:
-        await deploy(chain.rpc)
-    except BaseException:
-        await chain.stop()
-        raise
-    return chain
-
-
-@asynccontextmanager
-async def running_chain(port: int = 0, order: Order = "fees") -> AsyncIterator[LocalChain]:
-    chain = await start_chain(port, order)
-    try:
-        yield chain
+        await deploy(rpc)
+        yield LocalChain(anvil, rpc)
     finally:
-        await chain.stop()
+        await rpc.close()
+        await anvil.stop()

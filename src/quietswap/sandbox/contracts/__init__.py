@@ -1,3 +1,1 @@
-"""Solidity sources, compiled artifacts, ABI coding, addresses, tokens, pools, feeds and accounts.
-
-Excludes calls to a node."""
+"""Solidity sources, compiled artifacts, ABI coding, addresses, tokens, pools and accounts."""
