@@ -10,7 +10,7 @@ from quietswap.orders.stores import OrderListItem, OrderPage, OrderView
 from quietswap.quoting.quote import IssuedQuote, SwapOrderTerms, Trade
 from quietswap.relays.settings import EndpointType, RelaySettings, ShareMode
 from quietswap.server.background import tracking_rules
-from quietswap.server.settings.schema import TrackingConfig
+from quietswap.settings import TrackingConfig
 from quietswap.tokens.token import WETH
 from tests.signing import FIELDS, ROUTER, WALLET
 

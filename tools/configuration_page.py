@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from quietswap.server.settings import schema
-from quietswap.server.settings.load import choices
-from quietswap.server.settings.schema import Section, Settings, SourceConfig
+from quietswap import settings as schema
+from quietswap.server.settings import choices
+from quietswap.settings import Section, Settings, SourceConfig
 from quietswap.vendors import NEED_KEY, UNBINDABLE, VENDORS
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"

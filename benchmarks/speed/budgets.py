@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from quietswap.server.factories import chosen_sources, request_budget
-from quietswap.server.settings.schema import Settings
+from quietswap.settings import Settings
 from quietswap.vendors.vendor import RequestBudget
 
 

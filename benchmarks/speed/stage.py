@@ -31,7 +31,7 @@ from quietswap.sandbox.network import SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.stack import QUIETSWAP, ServiceProcess, StoreUrls, settings_text
 from quietswap.server.factories import make_adapter
-from quietswap.server.settings.schema import Settings
+from quietswap.settings import Settings
 from quietswap.tokens.token import Token
 
 ROOT = Path(__file__).parents[2]

@@ -39,7 +39,7 @@ from quietswap.http_client import HttpClient
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import Call, set_storage
 from quietswap.sandbox.contracts.pools import DAI, TOKENS, USDC, USDT, WBTC, WETH, SandboxToken
-from quietswap.server.settings.schema import TrackingConfig
+from quietswap.settings import TrackingConfig
 
 PAIRS = (
     (WETH, USDC), (USDC, WETH), (WETH, USDT), (DAI, WETH), (WETH, DAI), (WBTC, USDC), (USDT, DAI),

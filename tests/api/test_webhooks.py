@@ -13,8 +13,8 @@ from quietswap.api.operation import ApiOptions
 from quietswap.clients.client import ApiKey
 from quietswap.orders.order import OrderChange
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.server.settings.schema import Settings, WebhooksConfig
 from quietswap.server.webhooks import make_manager
+from quietswap.settings import Settings, WebhooksConfig
 from tests import loopback
 from tests.api.scripted_use_cases import SECRET, ScriptedUseCases
 from tests.api.scripted_use_cases import HandClock as ApiClock

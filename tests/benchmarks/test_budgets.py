@@ -6,7 +6,7 @@ from pathlib import Path
 from benchmarks.speed.budgets import default_budgets, limits
 from benchmarks.speed.page import page
 from quietswap.server.factories import request_budget
-from quietswap.server.settings.schema import Settings, SourceConfig
+from quietswap.settings import Settings, SourceConfig
 from quietswap.vendors.vendor import RequestBudget
 
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"

@@ -10,9 +10,9 @@ import yaml
 
 from quietswap.cli import command
 from quietswap.server.factories import chosen_sources
-from quietswap.server.settings.load import load
-from quietswap.server.settings.schema import Settings, SourceConfig
+from quietswap.server.settings import load
 from quietswap.server.start_checks import startup_faults
+from quietswap.settings import Settings, SourceConfig
 from quietswap.vendors import OVER_HTTP, VENDORS
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.server.settings.schema import Settings
+from quietswap.settings import Settings
 from quietswap.storage.database import is_embedded
 from tests.deploy.files import (
     DEPLOY,

@@ -15,7 +15,7 @@ from quietswap.clock import SystemClock
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.server import container
 from quietswap.server.asgi import ServiceApp
-from quietswap.server.settings.load import load
+from quietswap.server.settings import load
 from quietswap.storage.factory import WAITING
 from tests import loopback, patient
 from tests.databases import PostgresCluster, RedisServer, running_stores

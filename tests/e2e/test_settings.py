@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from quietswap.cli import command
 from quietswap.clock import SystemClock
 from quietswap.server import asgi
-from quietswap.server.settings.load import BadSettings, load
+from quietswap.server.settings import BadSettings, load
 from tests import forked
 
 NODE = {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}

@@ -19,7 +19,7 @@ from quietswap.quoting.quote import (
 from quietswap.quoting.routes import CollectedRoutes, CollectRoutes
 from quietswap.quoting.sources import Source
 from quietswap.quoting.verify import VerifyRoutes
-from quietswap.server.settings.schema import QuotesConfig
+from quietswap.settings import QuotesConfig
 from quietswap.tokens.token import WETH, Token
 from quietswap.vendors.vendor import RequestBudget
 from tests.virtual_time import LoopClock, run

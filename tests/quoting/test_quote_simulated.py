@@ -21,7 +21,7 @@ from quietswap.quoting.swap import QuoteSwap
 from quietswap.quoting.verify import VerifyRoutes
 from quietswap.relays.settings import FIRST_TIER
 from quietswap.server.factories import swap_terms
-from quietswap.server.settings.schema import Settings
+from quietswap.settings import Settings
 from quietswap.tokens.token import WETH, Token, TokenPolicy
 from quietswap.vendors.vendor import RequestBudget
 from tests.routers.router_calldata import ENCODERS

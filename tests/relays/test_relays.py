@@ -14,7 +14,7 @@ from quietswap.relays.mev_blocker import MevBlocker, read_status
 from quietswap.relays.private_rpc import PrivateRpc
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import EndpointType, ShareMode
-from quietswap.server.settings.schema import RelayConfig as RelaySettings
+from quietswap.settings import RelayConfig as RelaySettings
 from tests.defaults import RELAY
 from tests.fake_web import Answer, FakeWeb, Request, serving
 from tests.manual_clock import ManualClock

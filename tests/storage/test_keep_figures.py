@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from quietswap.server import operator
 from quietswap.server.container import Container
-from quietswap.server.settings.schema import Settings
+from quietswap.settings import Settings
 from quietswap.storage.factory import Storage
 from quietswap.storage.operator_view import FigureStore
 from tests.storage.test_keep_house import Naps

@@ -15,7 +15,7 @@ from quietswap.orders.retention import BATCH, RetentionJob
 from quietswap.orders.stores import new_order_id
 from quietswap.server.background import _delete_old_data, start_key_uses
 from quietswap.server.container import Container
-from quietswap.server.settings.schema import Settings
+from quietswap.settings import Settings
 from quietswap.storage.factory import Storage
 from tests.storage.examples import HandClock, a_quote, an_event, an_order
 

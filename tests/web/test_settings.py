@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from quietswap.server.operator import is_enabled as is_operator_view_enabled
-from quietswap.server.settings.load import BadSettings
-from quietswap.server.settings.schema import Settings
+from quietswap.server.settings import BadSettings
 from quietswap.server.web import is_web_enabled
+from quietswap.settings import Settings
 
 
 def settings(**sections: Any) -> Settings:

@@ -6,8 +6,8 @@ from quietswap.clock import SystemClock
 from quietswap.operator.figures import Figure, Measure, tip_class
 from quietswap.operator.operators import Health, ProcessReport
 from quietswap.orders.statistics import Percentiles
-from quietswap.server.settings.schema import Settings
 from quietswap.server.web import web_options
+from quietswap.settings import Settings
 from quietswap.storage.factory import Storage
 from tests.web.conftest import Open, healthy
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.server.settings.schema import Settings, WebhooksConfig
 from quietswap.server.webhooks import make_callers
+from quietswap.settings import Settings, WebhooksConfig
 from quietswap.webhooks import resolver as resolver_module
 from quietswap.webhooks import sender as sender_module
 from quietswap.webhooks.resolver import (

@@ -7,9 +7,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from quietswap.orders.order import OrderStatus
-from quietswap.server.settings.load import BadSettings
-from quietswap.server.settings.schema import Settings, WebhooksConfig
+from quietswap.server.settings import BadSettings
 from quietswap.server.webhooks import make_callers
+from quietswap.settings import Settings, WebhooksConfig
 from quietswap.webhooks.http import encoded_test_event
 from quietswap.webhooks.manage import ManageWebhooks, rotate_secrets
 from quietswap.webhooks.secrets import BadEncryptionKey, SecretBox, SecretUnreadable, read_key

@@ -36,10 +36,10 @@ from quietswap.server.operator import (
     readiness,
     start_figures,
 )
-from quietswap.server.settings.load import BadSettings, load
-from quietswap.server.settings.schema import Settings
+from quietswap.server.settings import BadSettings, load
 from quietswap.server.shutdown import until_stopped
 from quietswap.server.web import web_options
+from quietswap.settings import Settings
 
 # OpenTelemetry traces, if `observe.otlp_endpoint` is set.
 

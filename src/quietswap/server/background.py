@@ -16,9 +16,9 @@ from quietswap.orders.tracking.tracker import OrderTracker, TrackerWorker
 from quietswap.server import factories
 from quietswap.server.connections import ConnectionLimits
 from quietswap.server.container import Container
-from quietswap.server.settings.schema import TrackingConfig
 from quietswap.server.web import make_sessions
 from quietswap.server.webhooks import make_delivery
+from quietswap.settings import TrackingConfig
 
 _STOP_S = 3.0
 """Time for a running tracking cycle at shutdown. After it, the next leader reads the database."""

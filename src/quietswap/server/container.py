@@ -34,8 +34,8 @@ from quietswap.relays.relay import Relay
 from quietswap.server import factories, webhooks
 from quietswap.server import factories as token_factories
 from quietswap.server.factories import check_public_url, make_match, make_wallet_node
-from quietswap.server.settings.schema import Settings
 from quietswap.server.web import is_web_enabled, public_url
+from quietswap.settings import Settings
 from quietswap.storage.factory import Storage, open_storage
 from quietswap.storage.order_export import OrderExportStore, OrderStatisticsStore
 from quietswap.vendors.uniswap.reference import PoolPrices

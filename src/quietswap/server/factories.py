@@ -29,10 +29,10 @@ from quietswap.relays.mev_blocker import MevBlocker
 from quietswap.relays.private_rpc import PrivateRpc
 from quietswap.relays.relay import Relay
 from quietswap.relays.settings import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
-from quietswap.server.settings.load import BadSettings
-from quietswap.server.settings.schema import RelayConfig as RelaySettings
-from quietswap.server.settings.schema import RelaysConfig, Settings
-from quietswap.server.settings.schema import SourceConfig as SourceSettings
+from quietswap.server.settings import BadSettings
+from quietswap.settings import RelayConfig as RelaySettings
+from quietswap.settings import RelaysConfig, Settings
+from quietswap.settings import SourceConfig as SourceSettings
 from quietswap.storage.factory import Storage
 from quietswap.tokens.metadata import TokenReader
 from quietswap.tokens.token import TokenPolicy

@@ -34,8 +34,8 @@ from quietswap.server import factories
 from quietswap.server.checks import ConnectivityProbe, TcpAddress, address_of, try_quote
 from quietswap.server.container import Container, ExternalServices
 from quietswap.server.factories import token_catalogue
-from quietswap.server.settings.schema import Settings
 from quietswap.server.web import is_local, is_secure, is_web_enabled
+from quietswap.settings import Settings
 from quietswap.storage.factory import Storage
 from quietswap.storage.operator_view import OperatorSearch
 from quietswap.web.assets import Page

@@ -20,10 +20,10 @@ from quietswap.operator.operators import AuditUnavailable
 from quietswap.orders.tracking.single_process import WHY_NOT_ALONE, WHY_NOT_SHARED
 from quietswap.server import asgi, factories
 from quietswap.server.connections import HEAD_BOUNDS, allow_files, most_connections
-from quietswap.server.settings.load import BadSettings, load, settings_summary
-from quietswap.server.settings.schema import ServerConfig, Settings
+from quietswap.server.settings import BadSettings, load, settings_summary
 from quietswap.server.shutdown import KILLED_AFTER_S
 from quietswap.server.start_checks import wait_for_free_port
+from quietswap.settings import ServerConfig, Settings
 from quietswap.storage.database import is_same_database
 
 LOWEST_TLS = SSLProtocols.tls13

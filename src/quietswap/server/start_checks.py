@@ -17,9 +17,9 @@ import msgspec
 
 from quietswap.operator.audit_file import has_room
 from quietswap.server.certificates import tls_faults
-from quietswap.server.settings.load import BadSettings
-from quietswap.server.settings.schema import Settings
+from quietswap.server.settings import BadSettings
 from quietswap.server.shutdown import KILLED_AFTER_S
+from quietswap.settings import Settings
 
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """https://prometheus.github.io/client_python/multiprocess/"""

@@ -8,8 +8,8 @@ from quietswap.operator.act import ReadFigures
 from quietswap.operator.figures import Measure, distribution, tip_class
 from quietswap.operator.operators import Health
 from quietswap.orders.statistics import Percentiles
-from quietswap.server.settings.load import BadSettings
-from quietswap.server.settings.schema import ServerConfig, Settings
+from quietswap.server.settings import BadSettings
+from quietswap.settings import ServerConfig, Settings
 from quietswap.storage.factory import Storage
 from quietswap.web.assets import INCLUSION_DAYS, WebOptions
 from quietswap.web.sessions import WebSessionBounds, WebSessions

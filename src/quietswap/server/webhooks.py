@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from quietswap import observe
 from quietswap.clock import Clock
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.server.settings.load import BadSettings
-from quietswap.server.settings.schema import Settings
+from quietswap.server.settings import BadSettings
+from quietswap.settings import Settings
 from quietswap.storage.factory import Storage
 from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
 from quietswap.webhooks.http import encoded_event, encoded_test_event

@@ -30,7 +30,7 @@ from quietswap.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.orders.statistics import ExportFilter, ExportPage
 from quietswap.orders.stores import PREFIXES
 from quietswap.quoting.quote import NATIVE
-from quietswap.server.settings.load import BadSettings
+from quietswap.server.settings import BadSettings
 from quietswap.storage.factory import Storage
 from quietswap.storage.operator_view import OrderFilter, search_orders
 from quietswap.storage.order_export import OrderExportStore

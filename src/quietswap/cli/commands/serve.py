@@ -12,8 +12,8 @@ from quietswap.cli.options.operator import OperatorContext, settings_option
 from quietswap.cli.output.exit_codes import USAGE
 from quietswap.server import start_checks
 from quietswap.server.certificates import expires_at, validity_fault
-from quietswap.server.settings.load import secret_origins, settings_summary
-from quietswap.server.settings.schema import Settings
+from quietswap.server.settings import secret_origins, settings_summary
+from quietswap.settings import Settings
 
 if TYPE_CHECKING:
     from quietswap.storage.factory import Storage

@@ -21,8 +21,8 @@ from quietswap.clock import SystemClock
 from quietswap.operator.audit_file import AuditFile, actor
 from quietswap.operator.operators import AuditUnavailable
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.server.settings.load import BadSettings, load, load_sections
-from quietswap.server.settings.schema import Settings
+from quietswap.server.settings import BadSettings, load, load_sections
+from quietswap.settings import Settings
 from quietswap.storage.database import (
     IN_MEMORY,
     SQLITE,

@@ -3,8 +3,8 @@
 An unknown name or an invalid value is an error that names it; only a command that reads a few
 sections leaves alone a variable that cannot be meant for them. The environment variable
 `QUIETSWAP_NODE__URLS` overrides the setting `node.urls`: section and name in upper case, joined by
-two underscores. Lists are separated by commas. A setting that may hold a secret may name it instead
-(`quietswap.server.settings.load`). Why not a library: docs/decisions/0027.
+two underscores. Lists are separated by commas. A setting that may hold a secret may name it
+instead, see below. Why not a library: docs/decisions/0027.
 """
 
 import difflib
@@ -21,11 +21,11 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from quietswap.server.settings.schema import KEYS, SECRETS, Section, Settings, SourceConfig
+from quietswap.settings import KEYS, SECRETS, Section, Settings, SourceConfig
 
 # Secrets that the settings name instead of holding them: `file:PATH` and `env:NAME`.
 #
-# They are possible in every setting that may hold a secret (`schema.SECRETS`), in the settings
+# They are possible in every setting that may hold a secret (`SECRETS`), in the settings
 # file and in its overrides. A file is read at each load, so a reload takes a rotated secret.
 
 

@@ -1,1 +1,0 @@
-"""The settings file and the environment."""
