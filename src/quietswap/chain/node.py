@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from cachetools import TLRUCache, TTLCache
+from cachetools import TTLCache
 
 from quietswap.chain import erc20, multicall, reads
 from quietswap.chain.address import Address
@@ -28,7 +28,7 @@ from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.chain.simulation.codec import NextBlock, RandBelow
 from quietswap.chain.simulation.dry_run import DryRunCodec, plain_call, read_plain
-from quietswap.chain.simulation.overrides import Holdings, SimulationUnsupported
+from quietswap.chain.simulation.overrides import SimulationUnsupported
 from quietswap.chain.simulation.routes import MeasuresItself, measures_itself
 from quietswap.chain.simulation.simulator import SwapSimulator
 from quietswap.clock import Clock
@@ -38,41 +38,12 @@ from quietswap.tokens import metadata
 from quietswap.tokens.token import Token
 from quietswap.vendors.zeroex import settlers
 
-# The genuine 0x Settlers, read from the 0x Deployer contract and cached for two minutes.
-
-_VIEWS = (
+_SETTLER_VIEWS = (
     ViewCall(settlers.DEPLOYER, settlers.OWNER_OF),
     ViewCall(settlers.DEPLOYER, settlers.PREV),
 )
-
-
-class SettlerCache:
-    """The current and the previous Settler, read at one block. A node failure is not cached.
-
-    0x replaces a Settler every few weeks, and the previous one stays valid. `ttl_s`: how long a
-    Settler that 0x withdrew in an emergency may still be offered, in seconds.
-    """
-
-    def __init__(self, rpc: NodeRpcClient, clock: Clock, *, ttl_s: float = 120.0) -> None:
-        self._rpc = rpc
-        self._clock = clock
-        self._in_flight: SingleFlight[None, frozenset[Address]] = SingleFlight()
-        self._cache: TLRUCache[None, tuple[frozenset[Address], float]]
-        self._cache = TLRUCache(1, lambda _, entry, __: entry[1] + ttl_s, timer=clock.monotonic)
-
-    async def __call__(self) -> frozenset[Address]:
-        """Return the genuine Settlers; empty while 0x pauses them. Raises NodeUnavailable."""
-        if cached := self._cache.get(None):
-            return cached[0]
-        return await self._in_flight(None, self._read)
-
-    async def _read(self) -> frozenset[Address]:
-        asked_at = self._clock.monotonic()
-        found = settlers.genuine(*await multicall.read_views(self._rpc, _VIEWS))
-        self._cache[None] = found, asked_at
-        return found
-
-
+_SETTLERS_TTL_S = 120.0
+"""How long a Settler that 0x withdrew in an emergency may still be offered."""
 _FORK_TTL_S = 600.0
 _LATEST_HEADER = RpcCall("eth_getBlockByNumber", ("latest", False))
 _VIEWS_GAS = 3_000_000
@@ -106,7 +77,8 @@ class NodeChain:
         self._newest = NewestBlock(clock)
         self._simulator = SwapSimulator(rpc, clock, below=below, measures_itself=measures_itself)
         self._tokens = metadata.TokenMetadataCache(clock, unknown_for_s=unknown_token_s)
-        self._settlers = SettlerCache(rpc, clock)
+        self._settlers: tuple[frozenset[Address], float] | None = None
+        self._settlers_in_flight: SingleFlight[None, frozenset[Address]] = SingleFlight()
         self._head: tuple[Head, float] | None = None
         self._in_flight: SingleFlight[None, Head] = SingleFlight()
         self._forks: TTLCache[None, int | None]
@@ -276,7 +248,6 @@ class NodeChain:
                 allowances,
                 reads.hex_bytes(code),
             ),
-            Holdings(held, allowances),
         )
 
     async def _with_mempool(self, wallet: Address, latest: Result, pending: Result) -> int:
@@ -286,7 +257,16 @@ class NodeChain:
         return reads.quantity(pending if reads.is_quantity(pending) else latest)
 
     async def settlers(self) -> frozenset[Address]:
-        return await self._settlers()
+        if self._settlers and self._clock.monotonic() < self._settlers[1] + _SETTLERS_TTL_S:
+            return self._settlers[0]
+        return await self._settlers_in_flight(None, self._ask_settlers)
+
+    async def _ask_settlers(self) -> frozenset[Address]:
+        """Read the current Settler and the previous one, which stays valid, at one block."""
+        asked_at = self._clock.monotonic()
+        found = settlers.genuine(*await multicall.read_views(self._rpc, _SETTLER_VIEWS))
+        self._settlers = found, asked_at
+        return found
 
     async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
         call = {

@@ -44,28 +44,15 @@ def hex_bytes(text: str) -> bytes:
 
 
 _NULL = msgspec.Raw(b"null")
-_VERDICT_WORDS = (
-    "revert",
-    "insufficient funds",
-    "gas required exceeds",
-    "out of gas",
-    "outofgas",
-    "memoryoog",  # revm: memory costs more than the gas limit
-    "memorylimitoog",
-    "evm error",  # anvil: prefix of every execution error
-    "gas uint64 overflow",  # geth: memory costs more than the gas limit
-    "invalid opcode",
-    "invalid jump",
+_VERDICT_WORDS = re.compile(
+    "revert|insufficient funds|gas required exceeds|out of gas|outofgas|invalid opcode|invalid jump"
+    "|memoryoog|memorylimitoog"  # revm: memory costs more than the gas limit
+    "|gas uint64 overflow"  # geth: the same
+    "|evm error"  # anvil: prefix of every execution error
 )
-_UNSUPPORTED_WORDS = (
-    "not found",
-    "not supported",
-    "not available",
-    "does not exist",
-    "unsupported",
-    "unknown",
-    "not whitelisted",
-    "not allowed",
+_UNSUPPORTED_WORDS = re.compile(
+    "not found|not supported|not available|does not exist|unsupported|unknown|not whitelisted"
+    "|not allowed"
 )
 
 
@@ -90,15 +77,14 @@ class RpcErrorObject(msgspec.Struct, frozen=True):
         Code 3 is a revert in geth; eth_simulateV1 uses the codes -380xx
         (https://ethereum.github.io/execution-apis/api-documentation/).
         """
-        text = self.message.lower()
         own = self.code == 3 or -38999 <= self.code <= -38000
-        return own or any(word in text for word in _VERDICT_WORDS)
+        return own or bool(_VERDICT_WORDS.search(self.message.lower()))
 
     @property
     def is_unsupported(self) -> bool:
         """Whether the node does not support the method, by its code or a known message."""
         text = self.message.lower()
-        said = "method" in text and any(word in text for word in _UNSUPPORTED_WORDS)
+        said = "method" in text and bool(_UNSUPPORTED_WORDS.search(text))
         return self.code == -32601 or said
 
 

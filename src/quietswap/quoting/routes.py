@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from quietswap import observe
 from quietswap.chain.address import Address
-from quietswap.chain.chain import AccountState, ChainReader, PreparedSimulation
+from quietswap.chain.chain import ChainReader, PreparedSimulation
 from quietswap.clock import Clock
 from quietswap.concurrency import SingleFlight
 from quietswap.errors.base import InsufficientLiquidity, ServiceUnavailable
@@ -27,22 +27,11 @@ somebody waits for each of them."""
 
 @dataclass(frozen=True, slots=True)
 class CollectedRoutes:
-    """The verified candidates, one report for each source, and what they were simulated with.
-
-    `next_base_fee` in wei is that of the simulated block.
-    """
+    """The verified candidates, one report for each source, and what they were simulated with."""
 
     candidates: tuple[Candidate, ...]
     reports: tuple[SourceReport, ...]
     prepared: PreparedSimulation
-
-    @property
-    def sender(self) -> AccountState:
-        return self.prepared.sender
-
-    @property
-    def next_base_fee(self) -> int:
-        return self.prepared.next_base_fee
 
 
 class CollectRoutes:

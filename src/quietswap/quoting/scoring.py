@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median_low
-from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -81,14 +80,6 @@ class Candidate(msgspec.Struct, frozen=True):
         return min(self.route.buy_amount, self.simulated)
 
 
-class Promise(Protocol):
-    """An output of the swap that a source promises, verified or not."""
-
-    @property
-    def worth(self) -> int:
-        """Return the output in smallest units of the buy token."""
-
-
 class Score(msgspec.Struct, frozen=True):
     """USD values; None if the buy token (or ETH, for the gas) has no price."""
 
@@ -154,7 +145,9 @@ def _with_reference(report: SourceReport, reference: int) -> SourceReport:
     return replace(report, reference_bps=bps, reason=reason)
 
 
-def believed(market: PricingContext, candidates: Sequence[Promise]) -> PricingContext:
+def believed(
+    market: PricingContext, candidates: "Sequence[Candidate] | Sequence[SourcePrice]"
+) -> PricingContext:
     """Return the market without USD prices that the routes contradict.
 
     All candidates sell the same, so their median output is the swap's output. If it is worth more
@@ -169,11 +162,13 @@ def believed(market: PricingContext, candidates: Sequence[Promise]) -> PricingCo
     return replace(market, rates=UsdRates(rates.eth, None, None))
 
 
-def _middle(candidates: Sequence[Promise]) -> int:
+def _middle(candidates: "Sequence[Candidate] | Sequence[SourcePrice]") -> int:
     return median_low([candidate.worth for candidate in candidates])
 
 
-def gas_price_in_buy_token(candidates: Sequence[Promise], market: PricingContext) -> Decimal | None:
+def gas_price_in_buy_token(
+    candidates: "Sequence[Candidate] | Sequence[SourcePrice]", market: PricingContext
+) -> Decimal | None:
     """Return smallest units of the buy token per unit of gas, one figure for all candidates.
 
     With WETH on either side the swap's own rate is enough. Otherwise the price of either token is

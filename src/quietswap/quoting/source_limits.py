@@ -7,8 +7,9 @@ clients in memory is bounded.
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from cachetools import LRUCache
 
@@ -57,20 +58,12 @@ def shares(demands: Mapping[str, float], per_second: float) -> dict[str, float]:
     rising = sorted(demands.items(), key=lambda row: row[1])
     weights = [demand**-2 for _, demand in rising]
     left, squares = per_second, sum(demand**2 for _, demand in rising)
-    for (client, demand), weight, rest in zip(rising, weights, _tails(weights), strict=True):
+    rests = list(accumulate(reversed(weights)))[::-1]
+    for (client, demand), weight, rest in zip(rising, weights, rests, strict=True):
         share = min(demand * _HEADROOM, left * weight / rest)
         left -= share
         found[client] = max(share - per_second * _UNSHARED * demand**2 / squares, 0.0)
     return found
-
-
-def _tails(numbers: Sequence[float]) -> list[float]:
-    sums: list[float] = []
-    total = 0.0
-    for number in reversed(numbers):
-        total += number
-        sums.append(total)
-    return sums[::-1]
 
 
 ACTIVE_S = 60.0

@@ -190,11 +190,11 @@ class QuoteSwap:
             request.sell_amount,
             request.buy,
             setting.rates,
-            collected.next_base_fee,
+            collected.prepared.next_base_fee,
             scoring.first_approval_gas(is_amsterdam=head.is_amsterdam),
         )
         market = scoring.believed(read, collected.candidates)
-        sender, reference, terms = collected.sender, setting.reference, self.terms
+        sender, reference, terms = collected.prepared.sender, setting.reference, self.terms
         best, *others = scoring.rank(
             collected.candidates, read, _approved(request, sender), reference
         )
@@ -279,10 +279,10 @@ def _params(
     collected: CollectedRoutes, to: Address, data: bytes, gas_limit: int, nonce: int | None
 ) -> UnsignedTransaction:
     cap = fees.max_fee_per_gas(
-        collected.next_base_fee,
+        collected.prepared.next_base_fee,
         fees.SWAP_FEE_MULTIPLE,
         gas_limit=gas_limit,
-        balance=collected.sender.eth_balance,
+        balance=collected.prepared.sender.eth_balance,
     )
     return UnsignedTransaction(to, data, 0, gas_limit, cap, nonce)
 
@@ -327,7 +327,7 @@ async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchFor
 
     None for a wallet that is not delegated; nothing is asked of the node then.
     """
-    sender, route = collected.sender, quote.route
+    sender, route = collected.prepared.sender, quote.route
     delegate = batch.delegate_of(sender.code)
     if delegate is None:
         return None
@@ -345,7 +345,7 @@ async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchFor
 
 
 def _obstacle(quote: SwapQuote, collected: CollectedRoutes) -> str | None:
-    sender, route = collected.sender, quote.route
+    sender, route = collected.prepared.sender, quote.route
     if not route.bound:
         return "no router is proven to enforce the terms of this route"
     if quote.params.nonce != sender.nonce:

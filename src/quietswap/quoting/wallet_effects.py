@@ -13,6 +13,7 @@ sell token is also measured by its balance.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import msgspec
 
@@ -60,8 +61,7 @@ class _Effect(Enum):
     APPROVAL_OTHER = "approval of another kind"
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
+class _Event(NamedTuple):
     """`owner` is the index of the affected account among the indexed arguments, from 1."""
 
     effect: _Effect
@@ -69,36 +69,22 @@ class _Event:
     topics: int
 
 
-def _topic(signature: str) -> bytes:
-    return keccak256(signature.encode())
-
-
-TRANSFER = _topic("Transfer(address,address,uint256)")
-APPROVAL = _topic("Approval(address,address,uint256)")
-_EVENTS = {
-    TRANSFER: _Event(_Effect.TRANSFER, 1, 3),
-    APPROVAL: _Event(_Effect.APPROVAL, 1, 3),
-    _topic("ApprovalForAll(address,address,bool)"): _Event(_Effect.APPROVAL_OTHER, 1, 3),
-    _topic("TransferSingle(address,address,address,uint256,uint256)"): _Event(
+_SIGNATURES = {
+    "Transfer(address,address,uint256)": _Event(_Effect.TRANSFER, 1, 3),
+    "Approval(address,address,uint256)": _Event(_Effect.APPROVAL, 1, 3),
+    "ApprovalForAll(address,address,bool)": _Event(_Effect.APPROVAL_OTHER, 1, 3),
+    "TransferSingle(address,address,address,uint256,uint256)": _Event(_Effect.TRANSFER_OTHER, 2, 4),
+    "TransferBatch(address,address,address,uint256[],uint256[])": _Event(
         _Effect.TRANSFER_OTHER, 2, 4
     ),
-    _topic("TransferBatch(address,address,address,uint256[],uint256[])"): _Event(
-        _Effect.TRANSFER_OTHER, 2, 4
-    ),
-    _topic("Sent(address,address,address,uint256,bytes,bytes)"): _Event(
-        _Effect.TRANSFER_ALIKE, 2, 4
-    ),
-    _topic("Burned(address,address,uint256,bytes,bytes)"): _Event(_Effect.TRANSFER_ALIKE, 2, 3),
-    _topic("AuthorizedOperator(address,address)"): _Event(_Effect.APPROVAL_OTHER, 2, 3),
-    _topic("Approval(address,address,address,uint160,uint48)"): _Event(
-        _Effect.APPROVAL_OTHER, 1, 4
-    ),
-    _topic("Permit(address,address,address,uint160,uint48,uint48)"): _Event(
-        _Effect.APPROVAL_OTHER, 1, 4
-    ),
+    "Sent(address,address,address,uint256,bytes,bytes)": _Event(_Effect.TRANSFER_ALIKE, 2, 4),
+    "Burned(address,address,uint256,bytes,bytes)": _Event(_Effect.TRANSFER_ALIKE, 2, 3),
+    "AuthorizedOperator(address,address)": _Event(_Effect.APPROVAL_OTHER, 2, 3),
+    "Approval(address,address,address,uint160,uint48)": _Event(_Effect.APPROVAL_OTHER, 1, 4),
+    "Permit(address,address,address,uint160,uint48,uint48)": _Event(_Effect.APPROVAL_OTHER, 1, 4),
 }
-
-
+_EVENTS = {keccak256(text.encode()): event for text, event in _SIGNATURES.items()}
+TRANSFER, APPROVAL = list(_EVENTS)[:2]
 _TOPICS = frozenset("0x" + topic.hex() for topic in _EVENTS)
 
 

@@ -12,12 +12,11 @@ from dataclasses import replace
 
 from quietswap.chain import erc20
 from quietswap.chain.address import Address
-from quietswap.chain.chain import AccountState, DryRun, NodeUnavailable, SignedSwap
+from quietswap.chain.chain import DryRun, NodeUnavailable, SignedSwap
 from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, RpcErrorObject, hex_bytes
 from quietswap.chain.simulation import codec
-from quietswap.chain.simulation.overrides import StateOverride
-from quietswap.chain.simulation.routes import BalancesBefore, MeasuresItself, RouteSimulationCodec
-from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.chain.simulation.routes import BalancesBefore, RouteSimulationCodec
+from quietswap.quoting.quote import Route
 from quietswap.routers import batch
 
 _REVERTS = ("revert", "out of gas", "gas required exceeds")
@@ -68,10 +67,13 @@ class DryRunCodec:
     def read(self, results: Sequence[Result]) -> list[DryRun]:
         first, *runs = results
         try:
-            number, before = _read_before(first, len(self._swaps))
+            if isinstance(first, RpcErrorObject):
+                raise NodeUnavailable(first.message[:120])
+            [(number, before)] = codec.read_blocks(first, len(self._swaps))
         except NodeUnavailable as error:
             return [DryRun(None, reason=str(error))] * len(self._swaps)
-        return [_read(run, number, held) for run, held in zip(runs, before, strict=True)]
+        pairs = zip(runs, before, strict=True)
+        return [_read(run, number, held.number) for run, held in pairs]
 
 
 def fields_of(swap: SignedSwap) -> dict[str, object]:
@@ -101,13 +103,6 @@ def read_plain(result: Result) -> DryRun:
     return DryRun(False, reason=codec.reason(data, result.message))
 
 
-def _read_before(result: Result, count: int) -> tuple[str, list[int | None]]:
-    if isinstance(result, RpcErrorObject):
-        raise NodeUnavailable(result.message[:120])
-    [(number, views)] = codec.read_blocks(result, count)
-    return number, [view.number for view in views]
-
-
 def _read(result: Result, number: str, before: int | None) -> DryRun:
     if isinstance(result, RpcErrorObject):
         return DryRun(None, reason=result.message[:120])
@@ -135,35 +130,25 @@ class BatchedSwapCodec(RouteSimulationCodec):
 
     _further = 2
 
-    def __init__(
-        self,
-        request: RouteRequest,
-        block: codec.NextBlock,
-        sender: AccountState,
-        override: StateOverride,
-        route: Route,
-        *,
-        below: codec.RandBelow,
-        measures_itself: MeasuresItself,
-    ) -> None:
-        spender = route.spender
+    def __init__(self, plain: RouteSimulationCodec, route: Route) -> None:
+        spender, sender = route.spender, plain.sender
         super().__init__(
-            request,
-            block,
+            plain.request,
+            plain.block,
             replace(sender, allowances={spender: sender.allowances.get(spender, 0)}),
-            replace(override, allowances={}),
-            below=below,
-            measures_itself=measures_itself,
+            replace(plain.override, allowances={}),
+            below=plain.below,
+            measures_itself=plain.measures_itself,
         )
         self._spender = spender
 
     def _called(self, route: Route) -> tuple[Address, bytes]:
-        amount = self._request.sell_amount
+        amount = self.request.sell_amount
         calls = batch.SwapBatch(self.sell, route.target, amount, route.data)
-        return self._request.wallet, calls.calldata()
+        return self.request.wallet, calls.calldata()
 
     def _second(self, block: codec.NextBlock, calls: Sequence[object]) -> dict[str, object]:
-        wallet = self._request.wallet
+        wallet = self.request.wallet
         left = self._view(self.sell, erc20.allowance(wallet, self._spender))
         return super()._second(block, [*calls, left, self._view(wallet, batch.SUPPORTS_MODE)])
 
@@ -175,7 +160,7 @@ class BatchedSwapCodec(RouteSimulationCodec):
         return batch.refused_allowance(before.allowances[self._spender]) or before
 
     def _approved(self, before: BalancesBefore, route: Route) -> int:
-        return self._request.sell_amount
+        return self.request.sell_amount
 
     def _broken(
         self,

@@ -13,6 +13,7 @@ from cachetools import TLRUCache
 from quietswap.chain import address as addresses
 from quietswap.chain import erc20
 from quietswap.chain.address import Address, keccak256
+from quietswap.chain.chain import AccountState
 from quietswap.chain.erc20 import address_word, word
 from quietswap.chain.reads import from_block
 from quietswap.chain.rpc import NodeReads, NodeRpcClient
@@ -149,14 +150,6 @@ class SimulationUnsupported(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
-    """The wallet's real balance of the sell token, and its allowance for each spender."""
-
-    balance: int
-    allowances: Mapping[Address, int]
-
-
-@dataclass(frozen=True, slots=True)
 class SlotOverride:
     """One storage slot, the word written to it, and the number that the token must then return."""
 
@@ -220,27 +213,27 @@ class StateOverrideBuilder:
         self._clock = clock
         self._layouts = StorageLayouts(clock)
 
-    async def prepare(self, request: RouteRequest, held: Holdings, tag: str) -> StateOverride:
+    async def prepare(self, request: RouteRequest, sender: AccountState, tag: str) -> StateOverride:
         """Return the necessary overrides. Raises NodeUnavailable and SimulationUnsupported.
 
-        `held` is what the wallet has at block `tag`: stored words of another block may contain
+        `sender` is what the wallet has at block `tag`: stored words of another block may contain
         another balance, and the token would then not return the overridden number.
 
         Overridden amounts are random: the exact sell amount would let a contract detect the
         simulation.
         """
         amount, owner = request.sell_amount, request.wallet
-        unapproved = [s for s, allowed in held.allowances.items() if allowed < amount]
-        balance_lacks = held.balance < amount
+        unapproved = [s for s, allowed in sender.allowances.items() if allowed < amount]
+        balance_lacks = sender.sell_balance < amount
         if not balance_lacks and not unapproved:
             return StateOverride()
         layout = await self._layouts.of(request.sell.address, self._rpc)
         places: list[tuple[int, int] | None] = [None] * (1 + len(unapproved))
         if balance_lacks and layout.balance:
-            places[0] = layout.balance.balance(owner), held.balance
+            places[0] = layout.balance.balance(owner), sender.sell_balance
         if layout.allowance:
             for i, s in enumerate(unapproved, start=1):
-                places[i] = layout.allowance.allowance(owner, s), held.allowances[s]
+                places[i] = layout.allowance.allowance(owner, s), sender.allowances[s]
         needed = [codec.plausible_amount(amount, self._below) for _ in places]
         balance, *allowances = await self._raised(request.sell.address, places, needed, tag)
         return StateOverride(balance_lacks, balance, dict(zip(unapproved, allowances, strict=True)))

@@ -90,12 +90,13 @@ class RouteSimulationCodec:
     ) -> None:
         self.block = block
         self.sell = request.sell.address
-        self._request = request
+        self.request = request
+        self.sender = sender
         self._eth = sender.eth_balance
         self._spenders = list(sender.allowances)
-        self._override = override
-        self._below = below
-        self._measures_itself = measures_itself
+        self.override = override
+        self.below = below
+        self.measures_itself = measures_itself
         self._view_fee = self._max_fee(codec.VIEW_GAS)
         self._reader_wei = codec.plausible_wei(_MOST_VIEWS * codec.VIEW_GAS * self._view_fee, below)
         held = erc20.balance_of(request.wallet)
@@ -104,12 +105,7 @@ class RouteSimulationCodec:
         self._frames: dict[codec.NextBlock, _Frame] = {}
 
     def obstacle(self, route: Route) -> str | None:
-        return self._override.obstacle(route.spender)
-
-    def misreads(self, before: BalancesBefore, route: Route) -> bool:
-        """Whether the sell token does not return the overridden numbers."""
-        approved = before.allowances[route.spender]
-        return not self._override.reads_back(route.spender, before.sell, approved)
+        return self.override.obstacle(route.spender)
 
     def before_call(self, block: codec.NextBlock) -> RpcCall:
         """Return the simulation that reads both balances and the allowance of each spender."""
@@ -119,10 +115,10 @@ class RouteSimulationCodec:
         return codec.blocks_call([only], block.tag, validation=block.exact)
 
     def _only(self, block: codec.NextBlock) -> dict[str, object]:
-        wallet = self._request.wallet
+        wallet = self.request.wallet
         words: dict[int, int] = {}
         for spender in self._spenders:
-            words |= self._override.words(spender)
+            words |= self.override.words(spender)
         approved = [self._view(self.sell, erc20.allowance(wallet, s)) for s in self._spenders]
         return {
             "blockOverrides": self._frame(block)[0],
@@ -133,13 +129,13 @@ class RouteSimulationCodec:
     def swap_call(self, block: codec.NextBlock, route: Route, limit: int) -> RpcCall:
         fee = self._max_fee(limit)
         lacks_wei = self._eth < limit * fee
-        wei = codec.plausible_wei(limit * fee, self._below) if lacks_wei else None
+        wei = codec.plausible_wei(limit * fee, self.below) if lacks_wei else None
         to, data = self._called(route)
         call = codec.call_object(
-            self._request.wallet, to, data, value=route.value, gas=limit, max_fee=fee
+            self.request.wallet, to, data, value=route.value, gas=limit, max_fee=fee
         )
         overrides, reads, history = self._frame(block)
-        state = self._overrides(self._override.words(route.spender), wei)
+        state = self._overrides(self.override.words(route.spender), wei)
         for address, fields in history.items():
             state[address] = state.get(address, {}) | fields  # the wallet may be one of the two
         first = {
@@ -147,7 +143,7 @@ class RouteSimulationCodec:
             "stateOverrides": state,
             "calls": [call],
         }
-        second = self._probing(block, route) if self._measures_itself(route) else reads
+        second = self._probing(block, route) if self.measures_itself(route) else reads
         return codec.blocks_call([first, second], block.tag, validation=block.exact, transfers=True)
 
     def _called(self, route: Route) -> tuple[Address, bytes]:
@@ -179,16 +175,14 @@ class RouteSimulationCodec:
         return second | {"stateOverrides": overrides}
 
     def _probe(self, route: Route) -> TransferFeeProbe:
-        buy = self._request.buy.address
-        collector = codec.unused_address(self._below)
+        buy = self.request.buy.address
+        collector = codec.unused_address(self.below)
         paid_by = payer(route.target, route.data, buy)
-        return TransferFeeProbe(self._request.wallet, paid_by, collector, buy, route.min_buy_amount)
+        return TransferFeeProbe(self.request.wallet, paid_by, collector, buy, route.min_buy_amount)
 
     def _view(self, target: Address, data: bytes) -> dict[str, object]:
         fee = self._view_fee
-        return codec.call_object(
-            self._request.wallet, target, data, gas=codec.VIEW_GAS, max_fee=fee
-        )
+        return codec.call_object(self.request.wallet, target, data, gas=codec.VIEW_GAS, max_fee=fee)
 
     def _max_fee(self, limit: int) -> int:
         return fees.max_fee_per_gas(
@@ -204,7 +198,7 @@ class RouteSimulationCodec:
         """Return them by address. The wallet may be the sell token: anybody may ask for that."""
         overrides: dict[Address, dict[str, object]] = {}
         if wei is not None:
-            overrides[self._request.wallet] = {"balance": hex(wei)}
+            overrides[self.request.wallet] = {"balance": hex(wei)}
         if words:
             state = {codec.hex_word(slot): codec.hex_word(word) for slot, word in words.items()}
             overrides.setdefault(self.sell, {})["stateDiff"] = state
@@ -231,11 +225,16 @@ class RouteSimulationCodec:
     def _read(self, result: Result, before: BalancesBefore, route: Route, limit: int) -> RanSwap:
         if isinstance(result, RpcErrorObject):
             return SimulationResult(None, reason=_not_simulated(result)), 0
-        after_count = 2 + self._further + (STEPS if self._measures_itself(route) else 0)
+        after_count = 2 + self._further + (STEPS if self.measures_itself(route) else 0)
         (block, (swap,)), (_, after) = codec.read_blocks(result, 1, after_count)
         if block != before.block:
             return SimulationResult(None, reason=OTHER_BLOCK), 0
-        if self._lacks(before, route) or self.misreads(before, route):
+        held, approved = before.sell or 0, before.allowances[route.spender]
+        if min(
+            held, self._approved(before, route)
+        ) < self.request.sell_amount or not self.override.reads_back(
+            route.spender, before.sell, approved
+        ):
             reason = "the sell token does not return the balance or allowance of the swap"
             return SimulationResult(None, reason=reason), 0
         if not swap.succeeded:
@@ -250,9 +249,6 @@ class RouteSimulationCodec:
         broken = self._broken(swap, before, route, received, after)
         return SimulationResult(True, received, swap.gas, None, broken, limit, block), swap.gas
 
-    def _lacks(self, before: BalancesBefore, route: Route) -> bool:
-        return min(before.sell or 0, self._approved(before, route)) < self._request.sell_amount
-
     def _approved(self, before: BalancesBefore, route: Route) -> int:
         """Return what the router may move when the swap begins."""
         return before.allowances[route.spender] or 0
@@ -266,20 +262,20 @@ class RouteSimulationCodec:
         after: Sequence[codec.SimulatedCall],
     ) -> str | None:
         """Return the rule that a successful swap breaks for the wallet, or None."""
-        wallet = self._request.wallet
+        wallet = self.request.wallet
         logs = codec.logs_about(wallet, swap.logs)
         if logs is None:
             return "its logs about the wallet are too many or too large to be read"
-        approved, amount = self._approved(before, route), self._request.sell_amount
+        approved, amount = self._approved(before, route), self.request.sell_amount
         broken = broken_rule(
             logs,
             SwapBounds(wallet, route.spender, self.sell, amount, approved),
             balance_before=before.sell,
             balance_after=after[0].number,
         )
-        if broken is not None or not self._measures_itself(route):
+        if broken is not None or not self.measures_itself(route):
             return broken
-        announced = arrived(logs, wallet, self._request.buy.address)
+        announced = arrived(logs, wallet, self.request.buy.address)
         return _transfer_fee(route.min_buy_amount, after[1:], announced - received)
 
 

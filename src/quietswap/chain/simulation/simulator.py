@@ -76,7 +76,8 @@ class BlockRunner:
             if await self._refuses(block):
                 self._refused_root.record_failure()
             return await self.run(calls, block.without_root())
-        if block.exact and any(_is_doubtful(result) for result in results):
+        # another backend may answer otherwise: this one may not have the block yet
+        if block.exact and any(isinstance(r, RpcErrorObject) and not r.is_verdict for r in results):
             results = await reads.from_block(
                 self._rpc, self._clock, block.head.number, calls(block)
             )
@@ -121,11 +122,6 @@ class BlockRunner:
         return None if any(isinstance(one, RpcErrorObject) for one in results) else results
 
 
-def _is_doubtful(result: Result) -> bool:
-    """Return whether another backend may answer otherwise: this one may not have the block yet."""
-    return isinstance(result, RpcErrorObject) and not result.is_verdict
-
-
 NO_METHOD = f"node has no {codec.METHOD}"
 
 _UNSUPPORTED_TTL_S = 3.0
@@ -160,7 +156,7 @@ class SwapSimulator:
         below: codec.RandBelow = secrets.randbelow,
         measures_itself: routes.MeasuresItself = measures_itself,
     ) -> None:
-        self._clock = clock
+        self.clock = clock
         self._below = below
         self._measures_itself = measures_itself
         self._override_builder = overrides.StateOverrideBuilder(rpc, clock, below)
@@ -173,35 +169,29 @@ class SwapSimulator:
         return not self._unsupported.is_open
 
     async def prepare_simulation(
-        self, request: RouteRequest, head: Head, sender: AccountState, holdings: overrides.Holdings
+        self, request: RouteRequest, head: Head, sender: AccountState
     ) -> "PreparedSwapSimulation":
         """Return the prepared simulation with its overrides. A failure of the node never raises."""
-        override: overrides.StateOverride | str
+        trials: routes.RouteSimulationCodec | str
         try:
             if not self.can_simulate:
                 raise overrides.SimulationUnsupported
-            override = await self._override_builder.prepare(
-                request, holdings, self.blocks.tag(head)
-            )
+            tag = self.blocks.tag(head)
+            override = await self._override_builder.prepare(request, sender, tag)
         except overrides.SimulationUnsupported:
-            override = self.pause_simulation()
+            trials = self.pause_simulation()
         except NodeUnavailable as error:
-            override = str(error)
-        if isinstance(override, str):
-            return PreparedSwapSimulation(self, head, sender, override, self._clock)
-        block = codec.NextBlock.after(head, self._below)
-        below, measures_itself = self._below, self._measures_itself
-        trials = routes.RouteSimulationCodec(
-            request, block, sender, override, below=below, measures_itself=measures_itself
-        )
-
-        def batched(route: Route) -> routes.RouteSimulationCodec:
-            return BatchedSwapCodec(
-                request, block, sender, override, route,
-                below=below, measures_itself=measures_itself,
-            )  # fmt: skip
-
-        return PreparedSwapSimulation(self, head, sender, trials, self._clock, batched=batched)
+            trials = str(error)
+        else:
+            trials = routes.RouteSimulationCodec(
+                request,
+                codec.NextBlock.after(head, self._below),
+                sender,
+                override,
+                below=self._below,
+                measures_itself=self._measures_itself,
+            )
+        return PreparedSwapSimulation(self, head, sender, trials)
 
     def pause_simulation(self) -> str:
         """Skip simulations for 3 s, as no node supports eth_simulateV1; return that reason."""
@@ -211,10 +201,7 @@ class SwapSimulator:
 
 
 class PreparedSwapSimulation:
-    """Implements quietswap.chain.chain.PreparedSimulation.
-
-    `trials` is a text if there can be none; otherwise `batched` returns those of a batched form.
-    """
+    """Implements quietswap.chain.chain.PreparedSimulation; `trials` is why there can be none."""
 
     def __init__(
         self,
@@ -222,26 +209,15 @@ class PreparedSwapSimulation:
         head: Head,
         sender: AccountState,
         trials: routes.RouteSimulationCodec | str,
-        clock: Clock,
-        *,
-        batched: Callable[[Route], routes.RouteSimulationCodec] | None = None,
     ) -> None:
         self._simulator = simulator
-        self._head = head
-        self._sender = sender
         self._trials = trials
-        self._clock = clock
-        self._batched = batched
+        self._clock = simulator.clock
+        self._head = head
+        self.sender = sender
+        self.next_base_fee = head.next_base_fee
         self._before: routes.BalancesBefore | None = None
         """The balances before the swaps on the exact block, once they were read."""
-
-    @property
-    def sender(self) -> AccountState:
-        return self._sender
-
-    @property
-    def next_base_fee(self) -> int:
-        return self._head.next_base_fee
 
     async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
         """Return one result per candidate, in order.
@@ -279,10 +255,10 @@ class PreparedSwapSimulation:
 
     async def simulate_batched(self, route: Route) -> SimulationResult:
         """Return the result of the batched form of a route; `route.gas` is its estimate."""
-        trials = self._trials if self._batched is None else self._batched(route)
-        alone = PreparedSwapSimulation(
-            self._simulator, self._head, self._sender, trials, self._clock
-        )
+        trials = self._trials
+        if not isinstance(trials, str):
+            trials = BatchedSwapCodec(trials, route)
+        alone = PreparedSwapSimulation(self._simulator, self._head, self.sender, trials)
         [result] = await alone.simulate([route])
         return result
 
