@@ -95,17 +95,18 @@ class ApiRequest:
 Answer: TypeAlias = "Envelope[Any] | EventSubscription | StreamedAnswer"
 Handler = Callable[[ApiRequest], Awaitable[Answer]]
 
-_EVERYWHERE = ("UNAUTHORIZED", "RATE_LIMIT_EXCEEDED", "INTERNAL_SERVER_ERROR")
-_WITH_BODY = ("PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "VALIDATION_ERROR")
+_EVERYWHERE = " UNAUTHORIZED RATE_LIMIT_EXCEEDED INTERNAL_SERVER_ERROR"
+_WITH_BODY = " PAYLOAD_TOO_LARGE UNSUPPORTED_MEDIA_TYPE VALIDATION_ERROR"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One operation of the interface, made by `operation` from its handler.
 
-    `own_codes` are the interface's codes of this operation, and codes for cases it does not define:
-    INVALID_ADDRESS and INVALID_PARAMETER on the swap quote, INVALID_PARAMETER for a chain id and
-    for an invalid query string, SERVICE_UNAVAILABLE where its table has no 503.
+    `codes` are the interface's codes of this operation, codes for cases it does not define
+    (INVALID_ADDRESS and INVALID_PARAMETER on the swap quote, INVALID_PARAMETER for a chain id and
+    for an invalid query string, SERVICE_UNAVAILABLE where its table has no 503), and those that
+    all operations share: an unexpected failure can happen in all.
     """
 
     name: str
@@ -113,7 +114,7 @@ class Operation:
     path: str
     summary: str
     handler: Handler
-    own_codes: tuple[str, ...]
+    codes: tuple[str, ...]
     answers: tuple[type[Envelope[Any]], ...]
     path_params: type[WireStruct] | None = None
     query: type[WireStruct] | None = None
@@ -144,23 +145,19 @@ class Operation:
         """Return whether a key with the scope `read` is refused."""
         return self.method != "GET"
 
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """Return every error code of this operation; an unexpected failure can happen in all."""
-        shared = _EVERYWHERE + (_WITH_BODY if self.body else ())
-        shared += ("FORBIDDEN",) if self.needs_trade else ()
-        return tuple(dict.fromkeys(self.own_codes + shared))
-
 
 def operation(
     route: str, codes: str, *, ends_with: type[Envelope[Any]] | None = None, **rest: Any
 ) -> Callable[[Handler], Operation]:
     """Make an operation of a handler: its name is the function's, its summary the docstring's.
 
-    `route` is method and path. The handler's return type says what it answers; a stream that ends
-    with an answer names that as `ends_with`. `rest` are the other members of Operation.
+    `route` is method and path, `codes` its own error codes. The handler's return type says what it
+    answers; a stream that ends with an answer names that as `ends_with`. `rest` are the other
+    members of Operation.
     """
     method, path = route.split()
+    shared = _EVERYWHERE + (_WITH_BODY if "body" in rest else "")
+    shared += "" if method == "GET" else " FORBIDDEN"
 
     def made(handler: Handler) -> Operation:
         returned = handler.__annotations__["return"]
@@ -171,7 +168,7 @@ def operation(
             path=path,
             summary=(handler.__doc__ or "").partition(".")[0],
             handler=handler,
-            own_codes=tuple(codes.split()),
+            codes=tuple(dict.fromkeys((codes + shared).split())),
             answers=tuple(kind for kind in kinds if issubclass(kind, Envelope)),
             **rest,
         )

@@ -53,26 +53,26 @@ MOST_TOPICS, MOST_CHOICES = 4, 64
 """Positions of a log filter, and addresses or topics to choose from at one of them."""
 
 _TAGS = frozenset(("latest", "pending", "earliest", "safe", "finalized"))
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
-_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
-_BLOCK_NUMBER = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
+_QUANTITY = r"0x[0-9a-fA-F]{1,64}"
+_BLOCK_NUMBER = r"0x[0-9a-fA-F]{1,16}"
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 
 Check = Callable[[Any, str], None]
 """Raises RpcError unless the value of the named parameter is right."""
 
 
-def _matches(pattern: re.Pattern[str], wanted: str) -> Check:
+def _matches(pattern: str, wanted: str) -> Check:
+    compiled = re.compile(pattern)
+
     def check(value: Any, name: str) -> None:
-        if not isinstance(value, str) or not pattern.fullmatch(value):
+        if not isinstance(value, str) or not compiled.fullmatch(value):
             raise bad_parameters(f"{name} must be {wanted}")
 
     return check
 
 
-_address = _matches(_ADDRESS, "an address: 0x and 40 hexadecimal digits")
-_hash = _matches(_HASH, "a hash: 0x and 64 hexadecimal digits")
+_address = _matches(r"0x[0-9a-fA-F]{40}", "an address: 0x and 40 hexadecimal digits")
+_hash = _matches(r"0x[0-9a-fA-F]{64}", "a hash: 0x and 64 hexadecimal digits")
 _quantity = _matches(_QUANTITY, "a number: 0x and 1 to 64 hexadecimal digits")
 _block_number = _matches(_BLOCK_NUMBER, "a block number in hex")
 _block_or_tag = _matches(_BLOCK_NUMBER, f"a block number in hex or {', '.join(sorted(_TAGS))}")
@@ -177,7 +177,7 @@ def _overrides(value: Any, name: str) -> None:
 
 def _fee_blocks(value: Any, name: str) -> None:
     count = value
-    if isinstance(value, str) and _QUANTITY.fullmatch(value):
+    if isinstance(value, str) and re.fullmatch(_QUANTITY, value):
         count = int(value, 16)
     if type(count) is not int or not 1 <= count <= MOST_FEE_BLOCKS:
         raise bad_parameters(f"{name} must be a number from 1 to {MOST_FEE_BLOCKS}")
