@@ -7,7 +7,6 @@ import pytest
 from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, day_of
 from quietswap.operator.operators import OrderPlace, PausedSource
 from quietswap.orders.order import Order, OrderKind, OrderStatus
-from quietswap.orders.stores import PREFIXES
 from quietswap.storage.factory import Storage
 from quietswap.storage.operator_view import (
     CLIENTS,
@@ -30,7 +29,7 @@ def of_time(prefix: str, second: int, **changes: object) -> Order:
 
 @pytest.fixture
 def search(storage: Storage) -> OperatorSearch:
-    return OperatorSearch(storage.database, PREFIXES)
+    return OperatorSearch(storage.database)
 
 
 async def stored(storage: Storage) -> list[str]:

@@ -9,7 +9,6 @@ from quietswap.chain.address import Address, from_bytes
 from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
 from quietswap.orders.received import Reference, Refund, RefundStatus
 from quietswap.orders.statistics import TWO_RELAYS, ExportFilter, Tally
-from quietswap.orders.stores import PREFIXES
 from quietswap.storage.factory import Storage
 from quietswap.storage.order_export import (
     OF_ALL,
@@ -124,7 +123,7 @@ async def test_tallies_count_the_results_of_one_client(storage: Storage) -> None
 
 
 async def _ids(storage: Storage, wanted: ExportFilter, page: int = 2) -> list[str]:
-    export = OrderExportStore(storage.database, PREFIXES, page)
+    export = OrderExportStore(storage.database, page)
     return [row.order_id async for rows in export.pages(wanted) for row in rows]
 
 
@@ -163,7 +162,7 @@ async def test_an_export_is_complete_and_in_order_of_time(storage: Storage) -> N
 async def test_a_row_has_what_was_stored(storage: Storage) -> None:
     block = inclusion(received=2_999, refund=Refund(), reference=Reference(3_001, 7))
     order = await stored(storage, confirmed(1, None, inclusion=block))
-    export = OrderExportStore(storage.database, PREFIXES)
+    export = OrderExportStore(storage.database)
     [[row]] = [rows async for rows in export.pages(ExportFilter(0, EVER, order.client_id))]
     assert order.inclusion is not None
     assert row._asdict() == {

@@ -11,13 +11,16 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address, keccak256
 from quietswap.quoting.quote import NATIVE
 from quietswap.quoting.wallet_effects import SYSTEM, TRANSFER
 from quietswap.tokens.token import WETH
+
+if TYPE_CHECKING:
+    from quietswap.chain.chain import BlockTransaction
 
 _WORD = 32
 _MOST = 2**256 - 1
@@ -209,26 +212,6 @@ class ReportedRefund:
     tolerance_wei: int
 
 
-class Payment(Protocol):
-    """The fields of a mined transaction that make it a payment; `value` in wei."""
-
-    @property
-    def hash(self) -> str:
-        """Return the transaction hash."""
-
-    @property
-    def sender(self) -> Address:
-        """Return the account that paid."""
-
-    @property
-    def to(self) -> Address | None:
-        """Return the account that received it."""
-
-    @property
-    def value(self) -> int:
-        """Return wei."""
-
-
 def reported_refund(ether: Decimal) -> ReportedRefund | None:
     """Return the refund of a report in ETH; None for none and for a number that cannot be one.
 
@@ -252,7 +235,7 @@ def refund_of(
     reported: ReportedRefund,
     wallet: Address,
     tx_hash: str,
-    block: Iterable[Payment],
+    block: "Iterable[BlockTransaction]",
     taken: Collection[str] = (),
 ) -> Refund:
     """Return the refund: paid if a later transaction of the order's block paid it, else reported.

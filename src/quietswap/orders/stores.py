@@ -111,9 +111,8 @@ class LeaderLock(Protocol):
     def is_held(self) -> bool:
         """Return whether the last `hold` succeeded. No I/O."""
 
-    @property
-    def is_elsewhere(self) -> bool:
-        """Return whether another process held it at the last attempt, as far as could be asked."""
+    is_elsewhere: bool
+    """Whether another process held it at the last attempt, as far as could be asked."""
 
     async def acquire_or_renew(self) -> bool:
         """Acquire or renew the lock; return whether it is held.

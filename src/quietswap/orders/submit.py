@@ -6,6 +6,7 @@ the send completes even if the client disconnects, because it runs in its own ta
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from quietswap import observe
 from quietswap.chain.address import Address
@@ -124,14 +125,16 @@ class OrderDelivery:
         Raises the errors of `OrderStore.add`, and StoreUnavailable when it is not certain that the
         order was stored: it was not sent then.
         """
-        return await self._once(
-            order.tx_hash, lambda: self._add(order, checked, spends), EarlierSend.NONE
+        commit = partial(self._add, order, checked, spends)
+        return await self._in_flight(
+            order.tx_hash, lambda: self._deliver(commit, earlier=EarlierSend.NONE)
         )
 
     async def redeliver(self, dead: Order, fresh: Order, checked: str = "") -> DeliveryResult:
         """Deliver an ended order once more, with the times and the relay of `fresh`."""
         earlier = EarlierSend.CERTAIN if dead.is_at_large else EarlierSend.NONE
-        return await self._once(dead.tx_hash, lambda: self._reopen(dead, fresh, checked), earlier)
+        commit = partial(self._reopen, dead, fresh, checked)
+        return await self._in_flight(dead.tx_hash, lambda: self._deliver(commit, earlier=earlier))
 
     async def wait_for(self, order: Order) -> Order:
         """Return the order after its running delivery, if there is one."""
@@ -141,9 +144,6 @@ class OrderDelivery:
     async def drain(self) -> None:
         """Wait until all running deliveries have ended: called before the process stops."""
         await self._in_flight.drain()
-
-    async def _once(self, tx_hash: str, commit: _Commit, earlier: EarlierSend) -> DeliveryResult:
-        return await self._in_flight(tx_hash, lambda: self._deliver(commit, earlier=earlier))
 
     async def _deliver(self, commit: _Commit, *, earlier: EarlierSend) -> DeliveryResult:
         order, is_ours = await commit()
@@ -319,13 +319,9 @@ class SubmitOrder:
         self, signed: SignedTransaction, plan: PlannedOrder, ready: PreflightResult
     ) -> Order:
         """Return the pending order, not stored yet."""
+        new_id, now_ms = self.new_id(plan.kind), self.clock.now_ms()
         return new_pending_order(
-            self.new_id(plan.kind),
-            signed,
-            plan,
-            now_ms=self.clock.now_ms(),
-            head=ready.head,
-            limits=self.limits,
+            new_id, signed, plan, now_ms=now_ms, head=ready.head, limits=self.limits
         )
 
     async def deliver(

@@ -19,7 +19,7 @@ from quietswap.orders.cancel import CancelOrder
 from quietswap.orders.export import ExportOrders, GetOrderStatistics
 from quietswap.orders.history import GetOrderHistory, GetOrderStatus
 from quietswap.orders.order import OrderTimeouts
-from quietswap.orders.stores import PREFIX_OF, PREFIXES, new_order_id
+from quietswap.orders.stores import PREFIX_OF, new_order_id
 from quietswap.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
 from quietswap.orders.tracking.single_process import GuardedRateStore, SingleProcessGuard
@@ -211,7 +211,7 @@ def _use_cases(
         order_statistics=GetOrderStatistics(
             OrderStatisticsStore(storage.database), outside.relays, clock
         ),
-        export_orders=ExportOrders(OrderExportStore(storage.database, PREFIXES), outside.chain),
+        export_orders=ExportOrders(OrderExportStore(storage.database), outside.chain),
         now_ms=clock.now_ms,
         wrap_info=GetWrapInfo(outside.chain),
         quote_wrap=QuoteWrap(

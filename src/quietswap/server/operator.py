@@ -28,7 +28,7 @@ from quietswap.operator.act import (
 from quietswap.operator.audit_file import AuditFile
 from quietswap.operator.operators import Health, ProcessReport
 from quietswap.operator.page import OperatorOptions
-from quietswap.orders.stores import PREFIXES, RateStore, StoreUnavailable
+from quietswap.orders.stores import RateStore, StoreUnavailable
 from quietswap.relays.relay import Relay
 from quietswap.server import factories
 from quietswap.server.checks import ConnectivityProbe, TcpAddress, address_of, try_quote
@@ -239,7 +239,7 @@ def operator_parts(
     is_stopping: Callable[[], bool],
 ) -> OperatorParts:
     """Return what the operator view reads and does on a database."""
-    search = OperatorSearch(storage.database, PREFIXES)
+    search = OperatorSearch(storage.database)
     actions = OperatorActions(
         storage.keys,
         storage.paused_sources,

@@ -1,6 +1,5 @@
 """Opens the stores of a database. Only this module knows both."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from quietswap.clock import Clock
@@ -43,9 +42,8 @@ WAITING = 1000
 """Most calls in flight or in the queue. Further calls fail at once, which limits memory."""
 
 
-@dataclass(frozen=True, slots=True)
 class Storage:
-    """All stores of one database.
+    """All stores of one database; `traced`: each of their calls is a span of the request's trace.
 
     `rates` counts requests of keys. `guesses` counts failed authentication by client address, in a
     separate store, so that many addresses cannot displace the windows of keys. `leadership` is the
@@ -53,31 +51,37 @@ class Storage:
     shared rate store, exclusive for one that counts in memory.
     """
 
-    database: Database
-    clients: ClientStore
-    usage: UsageStore
-    audit: AuditStore
-    operators: OperatorStore
-    paused_sources: PausedSourceStore
-    figures: FigureStore
-    keys: KeyStore
-    quotes: QuoteStore
-    orders: OrderStore
-    rpc_tokens: WalletRpcTokenStore
-    events: EventStore
-    webhooks: WebhookStore
-    web_sessions: WebSessionStore
-    rates: RateStore
-    guesses: RateStore
-    shared_rates: "RedisRateStore | None"
-    leadership: LeaderLock
-    serving: LeaderLock
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        shared_rates: "RedisRateStore | None",
+        locks: tuple[LeaderLock, LeaderLock],
+        *,
+        traced: bool,
+    ) -> None:
+        self.database = database
+        self.shared_rates = shared_rates
+        self.rates: RateStore = shared_rates or MemoryRateStore(clock)
+        self.guesses: RateStore = shared_rates or MemoryRateStore(clock, _STRANGERS)
+        self.leadership, self.serving = locks
+        stored = _with_spans(database) if traced else database
+        self.clients = ClientStore(stored)
+        self.usage = UsageStore(stored)
+        self.audit = AuditStore(stored)
+        self.operators = OperatorStore(stored)
+        self.paused_sources = PausedSourceStore(stored)
+        self.figures = FigureStore(stored)
+        self.keys = KeyStore(stored)
+        self.quotes = QuoteStore(stored)
+        self.orders = OrderStore(stored)
+        self.rpc_tokens = WalletRpcTokenStore(stored)
+        self.events = EventStore(stored)
+        self.webhooks = WebhookStore(stored)
+        self.web_sessions = WebSessionStore(stored)
 
     async def ping(self) -> None:
-        """Check that the database, and Redis if configured, accept writes.
-
-        Raises StoreUnavailable.
-        """
+        """Check that database and Redis accept writes. Raises StoreUnavailable."""
         await self.database.change(_PROBES[self.database.dialect], durable=False)
         if self.shared_rates:
             await self.shared_rates.ping()
@@ -123,30 +127,8 @@ async def open_storage(
     except BaseException:
         await database.close()
         raise
-    stored = _with_spans(database) if traced else database
-    leadership, serving = _locks(url, database, lock_patience_s, shared=rates_url is not None)
-
-    return Storage(
-        database=database,
-        clients=ClientStore(stored),
-        usage=UsageStore(stored),
-        audit=AuditStore(stored),
-        operators=OperatorStore(stored),
-        paused_sources=PausedSourceStore(stored),
-        figures=FigureStore(stored),
-        keys=KeyStore(stored),
-        quotes=QuoteStore(stored),
-        orders=OrderStore(stored),
-        rpc_tokens=WalletRpcTokenStore(stored),
-        events=EventStore(stored),
-        webhooks=WebhookStore(stored),
-        web_sessions=WebSessionStore(stored),
-        rates=shared_rates or MemoryRateStore(clock),
-        guesses=shared_rates or MemoryRateStore(clock, _STRANGERS),
-        shared_rates=shared_rates,
-        leadership=leadership,
-        serving=serving,
-    )
+    locks = _locks(url, database, lock_patience_s, shared=rates_url is not None)
+    return Storage(database, clock, shared_rates, locks, traced=traced)
 
 
 def _with_spans(database: Database) -> Database:

@@ -14,6 +14,7 @@ from quietswap.clients.client import ApiKey, Client
 from quietswap.operator.figures import BUCKET_MS, Figure, FigureRow, Measure
 from quietswap.operator.operators import ClientRow, OrderPlace, ProcessReport
 from quietswap.orders.order import Order, OrderStatus
+from quietswap.orders.stores import PREFIXES
 from quietswap.storage.client_usage import UsageStore, read_limits
 from quietswap.storage.clients import KeyStore
 from quietswap.storage.database import Database, Store, Transaction, Value
@@ -47,21 +48,14 @@ _PREFIX_LENGTH = 4
 """Of an order id: three letters and the line below."""
 
 
-class OperatorSearch:
-    """Reads over all clients, each bounded by an index and a limit. All raise StoreUnavailable.
-
-    `prefixes`: those of order ids.
-    """
-
-    def __init__(self, database: Database, prefixes: Sequence[str]) -> None:
-        self._database = database
-        self._prefixes = prefixes
+class OperatorSearch(Store):
+    """Reads over all clients, each bounded by an index and a limit. All raise StoreUnavailable."""
 
     async def newest(self, after: OrderPlace | None, limit: int) -> Sequence[Order]:
         """Return orders of all clients, newest first, without their signed bytes."""
         end = "g" if after is None else after.order_id[_PREFIX_LENGTH:]  # ids have hex digits
         found: list[Order] = []
-        for prefix in self._prefixes:
+        for prefix in PREFIXES:
             rows = await self._database.fetch(OF_PREFIX, f"{prefix}_", f"{prefix}_{end}", limit)
             found += map(order_from, rows)
         found.sort(key=lambda order: order.order_id[_PREFIX_LENGTH:], reverse=True)
@@ -211,10 +205,7 @@ class FigureStore(Store):
             "WHERE seen_at_ms >= ? ORDER BY process_id",
             since_ms,
         )
-        return [
-            ProcessReport(process_id, seen_at_ms, changes, msgspec.json.decode(state))
-            for process_id, seen_at_ms, changes, state in rows
-        ]
+        return [ProcessReport(row[0], row[1], row[2], msgspec.json.decode(row[3])) for row in rows]
 
     async def changes(self, since_ms: int) -> Mapping[str, int]:
         """Return `changes` by process id of the processes that were seen since then."""

@@ -7,6 +7,7 @@ place and an export holds one page in memory. No connection is held between page
 from collections.abc import AsyncGenerator, Sequence
 
 from quietswap.orders.statistics import ExportFilter, ExportRow, Tally
+from quietswap.orders.stores import PREFIXES
 from quietswap.storage.database import Database, Store, Value
 
 _COLUMNS = ", ".join(ExportRow._fields)
@@ -28,12 +29,11 @@ _SLACK_MS = 60_000
 PAGE = 100
 
 
-class OrderExportStore:
-    """All orders of a range, page by page. `prefixes` are those of order ids."""
+class OrderExportStore(Store):
+    """All orders of a range, page by page."""
 
-    def __init__(self, database: Database, prefixes: Sequence[str], page: int = PAGE) -> None:
-        self._database = database
-        self._prefixes = prefixes
+    def __init__(self, database: Database, page: int = PAGE) -> None:
+        super().__init__(database)
         self._page = page
 
     async def pages(self, wanted: ExportFilter) -> AsyncGenerator[Sequence[ExportRow]]:
@@ -43,7 +43,7 @@ class OrderExportStore:
         read then.
         """
         if wanted.client_id is None:
-            for prefix in self._prefixes:
+            for prefix in PREFIXES:
                 async for rows in self._of_prefix(prefix, wanted):
                     yield rows
             return

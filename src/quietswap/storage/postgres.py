@@ -249,24 +249,20 @@ class AdvisoryLeaderLock:
         self._patience_s = patience_s
         self._connection: Any = None
         self._is_held = False
-        self._is_elsewhere = False
+        self.is_elsewhere = False
         self._one_at_a_time = asyncio.Lock()
 
     @property
     def is_held(self) -> bool:
         return self._is_held and not self._connection.is_closed()
 
-    @property
-    def is_elsewhere(self) -> bool:
-        return self._is_elsewhere
-
     async def acquire_or_renew(self) -> bool:
         async with self._one_at_a_time:
-            self._is_elsewhere = False
+            self.is_elsewhere = False
             try:
                 async with asyncio.timeout(self._patience_s):
                     self._is_held = await self._ask()
-                self._is_elsewhere = not self._is_held
+                self.is_elsewhere = not self._is_held
             except (*AWAY, asyncpg.PostgresError, asyncpg.InterfaceError):
                 self._drop()
             except BaseException:

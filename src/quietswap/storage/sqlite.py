@@ -14,9 +14,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.database import IN_MEMORY, Body, ForeignDatabase, Row, T, Transaction, Value
@@ -45,7 +47,7 @@ _THREADS = 2
 class _Read:
     sql: str
     args: Sequence[Value]
-    future: "asyncio.Future[Sequence[Row]]"
+    future: "Future[Sequence[Row]]" = field(default_factory=Future)
 
 
 class SqliteReader:
@@ -95,39 +97,33 @@ class SqliteReader:
     async def _in_thread(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:
         if self._queue.qsize() >= self._waiting:
             raise StoreUnavailable("too many reads are waiting for the disk")
-        loop = asyncio.get_running_loop()
         if not self._threads:
-            self._threads = [self._started(loop) for _ in range(_THREADS)]
-        read = _Read(sql, args, loop.create_future())
+            self._threads = [self._started() for _ in range(_THREADS)]
+        read = _Read(sql, args)
         self._queue.put(read)
         try:
             async with asyncio.timeout(self._patience_s):
-                return await read.future
+                return await asyncio.wrap_future(read.future)
         except TimeoutError as error:
             raise StoreUnavailable("the SQLite file did not answer a read in time") from error
 
-    def _started(self, loop: asyncio.AbstractEventLoop) -> threading.Thread:
+    def _started(self) -> threading.Thread:
         """Return a thread that nobody waits for: it may be stuck at the disk."""
-        thread = threading.Thread(
-            target=self._serve, args=(loop,), name="sqlite-reader", daemon=True
-        )
+        thread = threading.Thread(target=self._serve, name="sqlite-reader", daemon=True)
         thread.start()
         return thread
 
-    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _serve(self) -> None:
         connection: sqlite3.Connection | None = None
         while (read := self._queue.get()) is not None:
-            if read.future.done():  # its caller gave up
+            if not read.future.set_running_or_notify_cancel():  # its caller gave up
                 continue
-            rows: Sequence[Row] = ()
-            error: Exception | None = None
-            try:
-                connection = connection or self._connect(self._lock_wait_ms)
-                rows = connection.execute(read.sql, read.args).fetchall()
-            except sqlite3.Error as known:
-                error = translated(known)
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(_deliver, read.future, rows, error)
+                try:
+                    connection = connection or self._connect(self._lock_wait_ms)
+                    read.future.set_result(connection.execute(read.sql, read.args).fetchall())
+                except sqlite3.Error as error:
+                    read.future.set_exception(translated(error))
         if connection is not None:
             connection.close()
 
@@ -135,17 +131,6 @@ class SqliteReader:
         connection = connect(self._path, wait_ms)
         connection.execute("PRAGMA query_only = 1")
         return connection
-
-
-def _deliver(
-    future: "asyncio.Future[Sequence[Row]]", rows: Sequence[Row], error: Exception | None
-) -> None:
-    if future.done():
-        return
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(rows)
 
 
 _WAL_RETRY_S = 0.01
@@ -157,27 +142,17 @@ _SCAN_WAIT_MS = 250
 """Longest wait of a scan for a lock, which exists only during the recovery after a crash."""
 
 
+@dataclass(slots=True)
 class SqliteDatabase:
     """A file that processes of one host can share. Implements Database."""
 
-    dialect = "sqlite"
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        reader: SqliteReader,
-        writer: SqliteWriterThread,
-        loop_writer: SqliteLoopWriter,
-        folder: "_Folder | None",
-        patience_s: float,
-    ) -> None:
-        self.path = path
-        self._reader = reader
-        self._writer = writer
-        self._loop_writer = loop_writer
-        self._patience_s = patience_s
-        self._folder = folder
+    path: Path
+    reader: SqliteReader
+    writer: SqliteWriterThread
+    loop_writer: SqliteLoopWriter
+    folder: "tempfile.TemporaryDirectory[str] | None"
+    patience_s: float
+    dialect: ClassVar[str] = "sqlite"
 
     @classmethod
     async def open(cls, path: str, *, patience_s: float, waiting: int) -> "SqliteDatabase":
@@ -189,7 +164,7 @@ class SqliteDatabase:
         `patience_s` if another process keeps it locked. Raises ForeignDatabase, and writes nothing
         of its own, if it is one of another program.
         """
-        folder = _Folder(prefix="quietswap-") if path == IN_MEMORY else None
+        folder = tempfile.TemporaryDirectory(prefix="quietswap-") if path == IN_MEMORY else None
         file = Path(folder.name, "memory.db") if folder else Path(path)
         try:
             os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
@@ -204,17 +179,10 @@ class SqliteDatabase:
             raise StoreUnavailable(f"the SQLite file {file} cannot be opened: {why}") from error
         writer = SqliteWriterThread(connection, asyncio.get_running_loop(), waiting)
         writer.start()
-        return cls(
-            file,
-            reader=reader,
-            writer=writer,
-            loop_writer=loop_writer,
-            folder=folder,
-            patience_s=patience_s,
-        )
+        return cls(file, reader, writer, loop_writer, folder, patience_s)
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
-        return await self._reader.fetch(sql, args)
+        return await self.reader.fetch(sql, args)
 
     async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
         return await asyncio.to_thread(self._scan, sql, args)
@@ -233,12 +201,12 @@ class SqliteDatabase:
         return await self.transact(one_statement, durable=durable)
 
     async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
-        if bounded and not durable and self._writer.is_idle:
+        if bounded and not durable and self.writer.is_idle:
             with suppress(NotOnLoop):
-                return self._loop_writer.run(body)
-        outcome = self._writer.submit(body, durable=durable, bounded=bounded)
+                return self.loop_writer.run(body)
+        outcome = self.writer.submit(body, durable=durable, bounded=bounded)
         try:
-            async with asyncio.timeout(self._patience_s if bounded else None):
+            async with asyncio.timeout(self.patience_s if bounded else None):
                 return await outcome
         except TimeoutError as error:
             raise StoreUnavailable("the SQLite file did not take a write in time") from error
@@ -248,11 +216,11 @@ class SqliteDatabase:
         return bool(await self.fetch(sql, name))
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._writer.stop)
-        self._loop_writer.close()
-        self._reader.close()
-        if self._folder:
-            self._folder.cleanup()
+        await asyncio.to_thread(self.writer.stop)
+        self.loop_writer.close()
+        self.reader.close()
+        if self.folder:
+            self.folder.cleanup()
 
 
 def _refuse_foreign(connection: sqlite3.Connection, file: Path) -> None:
@@ -285,9 +253,6 @@ async def _use_wal(connection: sqlite3.Connection, patience_s: float) -> None:
         await asyncio.sleep(_WAL_RETRY_S)
 
 
-_Folder = tempfile.TemporaryDirectory[str]
-
-
 # File locks of a SQLite database: one process tracks its orders, one process serves from it.
 
 
@@ -305,15 +270,11 @@ class FileLeaderLock:
         self._path = database_file.with_name(f"{database_file.name}.{purpose}")
         self._mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         self._file: int | None = None
-        self._is_elsewhere = False
+        self.is_elsewhere = False
 
     @property
     def is_held(self) -> bool:
         return self._file is not None
-
-    @property
-    def is_elsewhere(self) -> bool:
-        return self._is_elsewhere
 
     async def acquire_or_renew(self) -> bool:
         if self._file is not None and not self._is_in_place(self._file):
@@ -335,7 +296,7 @@ class FileLeaderLock:
             return False
 
     def _lock(self) -> int | None:
-        self._is_elsewhere = False
+        self.is_elsewhere = False
         try:
             file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError:
@@ -343,7 +304,7 @@ class FileLeaderLock:
         try:
             fcntl.flock(file, self._mode | fcntl.LOCK_NB)
         except OSError as error:
-            self._is_elsewhere = isinstance(error, BlockingIOError)
+            self.is_elsewhere = isinstance(error, BlockingIOError)
             os.close(file)
             return None
         return file

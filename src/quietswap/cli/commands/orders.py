@@ -28,7 +28,6 @@ from quietswap.foreign_text import visible
 from quietswap.orders.export import ExportOrders
 from quietswap.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.orders.statistics import ExportFilter, ExportPage
-from quietswap.orders.stores import PREFIXES
 from quietswap.quoting.quote import NATIVE
 from quietswap.server.settings import BadSettings
 from quietswap.storage.factory import Storage
@@ -340,7 +339,7 @@ async def _pages(
     storage: Storage, context: OperatorContext, wanted: ExportFilter
 ) -> AsyncGenerator[ExportPage]:
     """Yield the pages, with the tokens that the service's node knows."""
-    orders = OrderExportStore(storage.database, PREFIXES, _PAGE)
+    orders = OrderExportStore(storage.database, _PAGE)
     settings = context.settings("node")
     async with contextlib.AsyncExitStack() as stack:
         chain = None

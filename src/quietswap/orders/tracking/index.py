@@ -33,15 +33,13 @@ class DueQueue:
     def __len__(self) -> int:
         return len(self._moments)
 
-    def set(self, key: str, moment: int) -> None:
-        """Make `key` due at `moment`; this replaces an earlier moment."""
-        if self._moments.get(key) != moment:
+    def set(self, key: str, moment: int | None) -> None:
+        """Make `key` due at `moment`, which replaces an earlier one; None removes it."""
+        if moment is None:
+            self._moments.pop(key, None)
+        elif self._moments.get(key) != moment:
             self._moments[key] = moment
             heapq.heappush(self._heap, (moment, key))
-
-    def drop(self, key: str) -> None:
-        """Remove `key` if it is present."""
-        self._moments.pop(key, None)
 
     def take(self, now: int, limit: int) -> list[str]:
         """Remove and return up to `limit` keys due by `now`, earliest first."""
@@ -61,9 +59,8 @@ class OrderIndex:
         self._rules = rules
         self._by_id: dict[str, TrackedOrder] = {}
         self._by_hash: dict[str, TrackedOrder] = {}
-        self._by_nonce: defaultdict[tuple[Address, int], dict[str, TrackedOrder]] = defaultdict(
-            dict
-        )
+        self._by_nonce: defaultdict[tuple[Address, int], dict[str, TrackedOrder]]
+        self._by_nonce = defaultdict(dict)
         self._by_block: defaultdict[str, dict[str, TrackedOrder]] = defaultdict(dict)
         self._open_round: deque[str] = deque()
         self._over_round: deque[str] = deque()
@@ -93,11 +90,6 @@ class OrderIndex:
     def get(self, order_id: str) -> TrackedOrder | None:
         """Return the watch of an order."""
         return self._by_id.get(order_id)
-
-    def version(self, order_id: str) -> int | None:
-        """Return the known version of an order; None if it is not tracked."""
-        watch = self._by_id.get(order_id)
-        return watch.order.version if watch else None
 
     def put(self, order: Order) -> TrackedOrder:
         """Add an order, or record its new version."""
@@ -133,14 +125,9 @@ class OrderIndex:
             del self._by_nonce[key]
         for group in (self.accepted, self.unsettled, self.undone, self.doubted):
             group.pop(order_id, None)
-        for schedule in (
-            self.expiry,
-            self.end,
-            self.closing,
-            self.resend_pending,
-            self.resend_held,
-        ):
-            schedule.drop(order_id)
+        resends = (self.resend_pending, self.resend_held)
+        for schedule in (self.expiry, self.end, self.closing, *resends):
+            schedule.set(order_id, None)
 
     def affected_by(self, tx_hash: str, sender: Address, nonce: int) -> Iterator[TrackedOrder]:
         """Yield the orders that a transaction decides: its own, and those with its nonce."""
@@ -163,10 +150,9 @@ class OrderIndex:
 
     def rivals(self, order: Order) -> list[Order]:
         """Return the other orders at its nonce whose bytes a relay may have."""
-        found = (
-            watch.order for watch in self._by_nonce.get((order.wallet, order.nonce), {}).values()
-        )
-        return [one for one in found if one.order_id != order.order_id and _was_sent(one)]
+        found = self._by_nonce.get((order.wallet, order.nonce), {}).values()
+        others = (watch.order for watch in found if watch.order.order_id != order.order_id)
+        return [one for one in others if _was_sent(one)]
 
     def set_block(
         self, watch: TrackedOrder, seen: BlockRef | None, rival: Replacement | None = None
@@ -198,8 +184,8 @@ class OrderIndex:
         _sort(self.unsettled, watch, Queue.UNSETTLED in queues)
         _sort(self.undone, watch, Queue.UNDONE in queues)
         self.end.set(order_id, order.watch_until_ms)
-        _plan(self.expiry, order_id, _ends_at_ms(order) if Queue.EXPIRY in queues else None)
-        _plan(self.closing, order_id, _deciding_block(watch) if Queue.CLOSING in queues else None)
+        self.expiry.set(order_id, _ends_at_ms(order) if Queue.EXPIRY in queues else None)
+        self.closing.set(order_id, _deciding_block(watch) if Queue.CLOSING in queues else None)
         self.schedule_resend(watch)
 
     def schedule_resend(self, watch: TrackedOrder, not_before: int = 0) -> None:
@@ -208,8 +194,8 @@ class OrderIndex:
         A resend changes no other queue.
         """
         order, order_id = watch.order, watch.order.order_id
-        self.resend_pending.drop(order_id)
-        self.resend_held.drop(order_id)
+        self.resend_pending.set(order_id, None)
+        self.resend_held.set(order_id, None)
         if Queue.RESEND in QUEUES[watch.state]:
             pending = order.status is OrderStatus.PENDING
             schedule = self.resend_pending if pending else self.resend_held
@@ -271,13 +257,6 @@ def _deciding_block(watch: TrackedOrder) -> int:
         return watch.rival.block.number
     assert watch.gone_since is not None
     return watch.gone_since
-
-
-def _plan(schedule: DueQueue, order_id: str, moment: int | None) -> None:
-    if moment is None:
-        schedule.drop(order_id)
-    else:
-        schedule.set(order_id, moment)
 
 
 def _sort(group: dict[str, TrackedOrder], watch: TrackedOrder, belongs: bool) -> None:

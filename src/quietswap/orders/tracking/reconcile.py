@@ -65,7 +65,8 @@ class OrderCache:
         now_ms = self.clock.now_ms()
         since_ms = min(self._adopted_at_ms, now_ms) - _LATEST_ANSWER_MS
         for order_id, version in await self.orders.arrivals(since_ms):
-            if self.watches.version(order_id) != version:
+            known = self.watches.get(order_id)
+            if known is None or known.order.version != version:
                 await self.refresh(order_id)
         self._adopted_at_ms = now_ms
 
@@ -100,26 +101,15 @@ class OrderCache:
         now = self.clock.now_ms()
         watch.order = await remark(self.orders, watch.order, event_type, evidence, now)
 
-    async def close(self, watch: TrackedOrder) -> None:
-        """Stop tracking: its time is over, and the bytes may be deleted."""
-        await self._close(watch, None)
-
-    async def finalize(self, watch: TrackedOrder, depth: int) -> None:
-        """Stop tracking: the block that decided is final, with `depth` confirmations."""
-        order = watch.order
-        line = OrderEvent(
-            order_id=order.order_id,
-            at_ms=self.clock.now_ms(),
-            event_type=FINALIZED,
-            from_status=order.status,
-            to_status=order.status,
-            evidence=f"its block is final, {depth} deep",
-            depth=depth,
-        )
-        await self._close(watch, line)
-
-    async def _close(self, watch: TrackedOrder, line: OrderEvent | None) -> None:
-        order = replace(watch.order, watched=False)
+    async def close(self, watch: TrackedOrder, final_depth: int | None = None) -> None:
+        """Stop tracking: its time is over, so that the bytes may be deleted, or the block that
+        decided is final, with `final_depth` confirmations.
+        """
+        order, line = replace(watch.order, watched=False), None
+        if final_depth is not None:
+            at_ms, text = self.clock.now_ms(), f"its block is final, {final_depth} deep"
+            moved = (FINALIZED, order.status, order.status)
+            line = OrderEvent(order.order_id, at_ms, *moved, text, final_depth)
         if await self.orders.update(order, line):
             self.watches.drop(watch)
         else:
@@ -243,7 +233,7 @@ class Reconciler:
         self._others: dict[int, BlockRef | None] = {}
 
     async def reconcile(self, watches: Sequence[TrackedOrder]) -> list[TrackedOrder]:
-        """Check these orders, in batches. Return those that were checked."""
+        """Check orders, in batches. Return those that were checked."""
         self._others.clear()
         checked: list[TrackedOrder] = []
         for start in range(0, len(watches), BATCH):
@@ -262,10 +252,8 @@ class Reconciler:
             receipt = receipts[order.tx_hash]
             if receipt is not None:
                 await self._found(watch, receipt)
-            elif order.inclusion is not None:
-                await self._without_receipt(
-                    watch, order.inclusion.block_number, order.inclusion.block_hash
-                )
+            elif (was := order.inclusion) is not None:
+                await self._without_receipt(watch, was.block_number, was.block_hash)
             elif not watch.is_placed:
                 await self._absent(watch, is_used=nonces[order.wallet] > order.nonce)
         return checked

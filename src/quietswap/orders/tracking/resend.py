@@ -1,6 +1,6 @@
 """Resend the same bytes, and ask relays to forget expired ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -49,49 +49,6 @@ def stored_swap(order: Order, raw: bytes) -> SignedSwap | None:
     return signed_swap(signed, order.buy_token, order.min_buy_amount)
 
 
-class ResendDryRun:
-    """Run at most one batch per block. A failing swap is simulated again at its next resend."""
-
-    def __init__(self, cache: OrderCache, chain: ChainReader) -> None:
-        self._cache = cache
-        self._chain = chain
-
-    async def failing(self, swaps: Sequence[TrackedOrder], relays: dict[str, Relay]) -> set[str]:
-        """Return the ids of swaps that would fail now, and store an event for each change.
-
-        `relays` by order id: the relay's hint becomes part of the event. Without a result from the
-        node no order is held back.
-        """
-        raws = await self._cache.orders.raws([watch.order.order_id for watch in swaps])
-        known = [(w, stored_swap(w.order, raws.get(w.order.order_id, b""))) for w in swaps]
-        signed = [(watch, swap) for watch, swap in known if swap is not None]
-        try:
-            runs = await self._chain.dry_runs([swap for _, swap in signed])
-        except NodeUnavailable:
-            return set()
-        failing: set[str] = set()
-        for (watch, swap), run in zip(signed, runs, strict=True):
-            fault = run.fault(swap)
-            if fault is not None:
-                failing.add(watch.order.order_id)
-            await self._note(watch, fault, run, relays.get(watch.order.order_id))
-        return failing
-
-    async def _note(
-        self, watch: TrackedOrder, fault: str | None, run: DryRun, relay: Relay | None
-    ) -> None:
-        """Store an event if the result has changed; an unknown result changes nothing."""
-        if run.succeeded is None or watch.would_fail == (fault is not None):
-            return
-        watch.would_fail = fault is not None
-        if fault is None:
-            await self._cache.remark(watch, WOULD_WORK, f"{run.words}; it is sent again")
-            return
-        hint = await relay.status_hint(watch.order.tx_hash) if relay is not None else None
-        text = f"on the latest state it would fail: {fault}; it is not sent again for now"
-        await self._cache.remark(watch, WOULD_FAIL, f"{text}; the relay: {hint or 'nothing'}")
-
-
 MOST_RESENT, MOST_EXPIRED = 64, 256
 """Orders resent and expired per block; the rest waits for the next block."""
 PARALLEL = 16
@@ -111,7 +68,6 @@ class Resender:
         self._chain = chain
         self._relays = relays
         self._reconciler = reconciler
-        self._trial = ResendDryRun(cache, chain)
 
     async def resend(self, tip: BlockRef) -> None:
         """Resend what is due: first the orders that no relay is known to have."""
@@ -123,8 +79,9 @@ class Resender:
         failing: set[str] = set()
         try:
             failing = await self._failing(due, tip)
-            for piece in _pieces([order_id for order_id in due if order_id not in failing]):
-                await self._send_again(piece, tip)
+            rest = [order_id for order_id in due if order_id not in failing]
+            for start in range(0, len(rest), PARALLEL):
+                await self._send_again(rest[start : start + PARALLEL], tip)
         finally:
             for watch in filter(None, map(watches.get, due)):
                 fails = watch.order.order_id in failing
@@ -144,7 +101,42 @@ class Resender:
         tried = list(islice(swaps, MOST_TRIED))
         found_relays = ((w.order.order_id, self._relays.get(w.order.tier)) for w in tried)
         relays = {order_id: relay for order_id, relay in found_relays if relay is not None}
-        return await self._trial.failing(tried, relays)
+        return await self._dry_run(tried, relays)
+
+    async def _dry_run(self, swaps: Sequence[TrackedOrder], relays: dict[str, Relay]) -> set[str]:
+        """Return the ids of swaps that would fail now, and store an event for each change.
+
+        `relays` by order id: the relay's hint becomes part of the event. Without a result from the
+        node no order is held back.
+        """
+        raws = await self._cache.orders.raws([watch.order.order_id for watch in swaps])
+        known = [(w, stored_swap(w.order, raws.get(w.order.order_id, b""))) for w in swaps]
+        signed = [(watch, swap) for watch, swap in known if swap is not None]
+        try:
+            runs = await self._chain.dry_runs([swap for _, swap in signed])
+        except NodeUnavailable:
+            return set()
+        failing: set[str] = set()
+        for (watch, swap), run in zip(signed, runs, strict=True):
+            fault = run.fault(swap)
+            if fault is not None:
+                failing.add(watch.order.order_id)
+            await self._note_run(watch, fault, run, relays.get(watch.order.order_id))
+        return failing
+
+    async def _note_run(
+        self, watch: TrackedOrder, fault: str | None, run: DryRun, relay: Relay | None
+    ) -> None:
+        """Store an event if the result has changed; an unknown result changes nothing."""
+        if run.succeeded is None or watch.would_fail == (fault is not None):
+            return
+        watch.would_fail = fault is not None
+        if fault is None:
+            await self._cache.remark(watch, WOULD_WORK, f"{run.words}; it is sent again")
+            return
+        hint = await relay.status_hint(watch.order.tx_hash) if relay is not None else None
+        text = f"on the latest state it would fail: {fault}; it is not sent again for now"
+        await self._cache.remark(watch, WOULD_FAIL, f"{text}; the relay: {hint or 'nothing'}")
 
     async def _send_again(self, due: Sequence[str], tip: BlockRef) -> None:
         """Store the resend of these orders, then send them.
@@ -238,11 +230,10 @@ class Resender:
         if moved is not None and order.status is OrderStatus.PENDING:
             await self._note(watch, moved, PASSED_ON)
             return
-        step = None
+        step, earlier = None, EarlierSend.POSSIBLE
         if order.status is OrderStatus.PENDING:
-            step = await transition_for_response(
-                answer, order, self._cache.orders, self._chain, EarlierSend.POSSIBLE
-            )
+            stores = self._cache.orders, self._chain
+            step = await transition_for_response(answer, order, *stores, earlier)
         if step is not None:
             await self._cache.apply(watch, step)
         elif words_of(answer) != order.relay_answer:
@@ -300,10 +291,5 @@ def _is_over(order: Order, past: int, chain_s: int) -> bool:
 
 
 def _may_expire(watch: TrackedOrder, head: int) -> bool:
-    return (
-        watch.is_open and not watch.is_placed and watch.doubt is None and head >= watch.spared_until
-    )
-
-
-def _pieces(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (keys[start : start + PARALLEL] for start in range(0, len(keys), PARALLEL))
+    is_searched = watch.is_open and not watch.is_placed
+    return is_searched and watch.doubt is None and head >= watch.spared_until

@@ -6,14 +6,20 @@ the number of orders. A node that does not answer permits no conclusion.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
+from typing import Protocol
 
 from quietswap import observe
+from quietswap.chain.address import Address
 from quietswap.chain.chain import Block, ChainReader, NodeUnavailable, Receipt
 from quietswap.clock import Clock
+from quietswap.concurrency import bounded_gather
 from quietswap.orders.order import Order, OrderKind
-from quietswap.orders.received import Arrival, arrival
+from quietswap.orders.received import Arrival, Reference, arrival, reference_of
 from quietswap.orders.stores import LeaderLock, StoreUnavailable
 from quietswap.orders.tracking.reconcile import (
     BATCH,
@@ -22,7 +28,6 @@ from quietswap.orders.tracking.reconcile import (
     OrderCache,
     Reconciler,
 )
-from quietswap.orders.tracking.reference import BlockPrices, ReferenceReader
 from quietswap.orders.tracking.refunds import RefundReader
 from quietswap.orders.tracking.resend import Resender
 from quietswap.orders.tracking.rules import (
@@ -42,6 +47,18 @@ from quietswap.orders.tracking.rules import (
 )
 from quietswap.relays.relay import Relay
 from quietswap.storage.orders import OrderStore
+from quietswap.tokens.token import WETH
+
+_REFERENCES_WITHIN_S = 2.0
+"""A node that hangs delays the orders of one block by this much at most."""
+_BLOCKS_AT_ONCE = 4
+
+
+class BlockPrices(Protocol):
+    """Prices by the pools at a past state. It never raises."""
+
+    async def after(self, block: int, tokens: Sequence[Address]) -> Sequence[Decimal | None]:
+        """Return USD per smallest unit after `block`, in order; None without a price."""
 
 
 class OrderTracker:
@@ -64,7 +81,7 @@ class OrderTracker:
         self._chain = chain
         self._relays = relays
         self._cache = OrderCache(orders, clock, rules)
-        self._references = ReferenceReader(prices)
+        self._prices = prices
         self._begin()
 
     def _begin(self) -> None:
@@ -172,9 +189,8 @@ class OrderTracker:
             if deep < self._cache.rules.confirmations:
                 continue
             if watch.rival is not None:
-                await self._cache.apply(
-                    watch, replace(replacement_transition(watch.rival), depth=deep)
-                )
+                step = replacement_transition(watch.rival)
+                await self._cache.apply(watch, replace(step, depth=deep))
             else:
                 due.append(watch)
         for start in range(0, len(due), BATCH):
@@ -191,23 +207,15 @@ class OrderTracker:
             receipt, place = receipts.get(watch.order.tx_hash), watch.seen
             if receipt is not None and place is not None and receipt.block_hash == place.hash:
                 mined.append((watch, place, receipt, _arrival(watch.order, receipt)))
-        references = await self._references.read(
-            [
-                (watch.order, place.number)
-                for watch, place, receipt, arrived in mined
-                if watch.order.kind is OrderKind.SWAP
-                if receipt.succeeded and arrived is not None and arrived.amount is not None
-            ]
-        )
+        swaps: defaultdict[int, list[Order]] = defaultdict(list)
         for watch, place, receipt, arrived in mined:
-            step = inclusion_transition(
-                place,
-                receipt.succeeded,
-                receipt.gas_used,
-                receipt.effective_gas_price,
-                arrived,
-                reference=references.get(watch.order.order_id),
-            )
+            is_swap = watch.order.kind is OrderKind.SWAP and receipt.succeeded
+            if is_swap and arrived is not None and arrived.amount is not None:
+                swaps[place.number].append(watch.order)
+        references = await _references(self._prices, swaps)
+        for watch, place, receipt, arrived in mined:
+            reference = references.get(watch.order.order_id)
+            step = inclusion_transition(place, receipt, arrived, reference)
             deep = depth(tip.number, place.number)
             await self._cache.apply(watch, replace(step, depth=deep))
             self._refunds.expect(watch, self._follower.tip.number)
@@ -244,13 +252,37 @@ class OrderTracker:
         since = watch.blocks[0].number if watch.blocks else watch.gone_since
         deep = 0 if since is None else depth(tip.number, since)
         if watch.order.is_at_large and watch.seen is None:
-            step = (
-                replacement_transition(watch.rival)
-                if watch.rival is not None
-                else nonce_consumed_transition(tip.number)
-            )
+            step = nonce_consumed_transition(tip.number)
+            if watch.rival is not None:
+                step = replacement_transition(watch.rival)
             await self._cache.apply(watch, replace(step, depth=deep))
-        await self._cache.finalize(watch, deep)
+        await self._cache.close(watch, deep)
+
+
+async def _references(
+    prices: BlockPrices, swaps: Mapping[int, Sequence[Order]]
+) -> dict[str, Reference]:
+    """Return what swaps, by block number, were worth before their blocks, by order id, if known.
+
+    The node has that state now; a full node drops it after 128 blocks. So it is read once, and what
+    cannot be read then stays unknown: it decides nothing about an order.
+    """
+    found: dict[str, Reference] = {}
+
+    async def one(block: int) -> None:
+        pairs = [(order.sell_token, order.buy_token) for order in swaps[block]]
+        tokens = list(dict.fromkeys([WETH, *(token for pair in pairs for token in pair)]))
+        usd = dict(zip(tokens, await prices.after(block - 1, tokens), strict=True))
+        for order in swaps[block]:
+            sold, bought = usd[order.sell_token], usd[order.buy_token]
+            reference = reference_of(order.sell_amount, sold, bought, usd[WETH])
+            if reference is not None:
+                found[order.order_id] = reference
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_REFERENCES_WITHIN_S):
+            await bounded_gather(swaps, one, limit=_BLOCKS_AT_ONCE)
+    return found
 
 
 def _arrival(order: Order, receipt: Receipt) -> Arrival | None:
