@@ -69,7 +69,7 @@ def test_a_schedule_does_what_a_plain_table_does(steps: list[tuple[str, str, int
             schedule.set(key, moment)
             table[key] = moment
         elif action == "drop":
-            schedule.drop(key)
+            schedule.set(key, None)
             table.pop(key, None)
         else:
             due = sorted((m, k) for k, m in table.items() if m <= moment)[:2]

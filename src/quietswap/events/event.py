@@ -56,7 +56,6 @@ class EventFilter:
     wallet: Address | None = None
 
     def admits(self, event: StoredEvent) -> bool:
-        """Return whether the event passes."""
         return (self.order_id is None or self.order_id == event.order.order_id) and (
             self.wallet is None or self.wallet == event.wallet
         )

@@ -130,7 +130,6 @@ class EventFeed:
                 del self._visitors[party.member]
 
     def forget(self, stream: "EventSubscription") -> None:
-        """Remove a stream that is closed."""
         channel = self._channels[stream.client_id]
         channel.streams.discard(stream)
         if not channel.streams:
@@ -211,7 +210,6 @@ class EventSubscription:
         self._is_closed = False
 
     def wake(self) -> None:
-        """Let a waiting `next` look again."""
         self._woken.set()
 
     async def next(self) -> Sequence[StoredEvent] | None:

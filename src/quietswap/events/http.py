@@ -40,7 +40,6 @@ _encode = msgspec.json.Encoder().encode
 
 
 def order_event_message(event: StoredEvent) -> OrderEventMessage:
-    """Return the `data` of an event."""
     return OrderEventMessage(
         id=event.event_id,
         sequence=event.sequence,

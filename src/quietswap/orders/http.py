@@ -104,7 +104,6 @@ _NOT_SENT = FailureCode.NOT_SENT.value
 
 
 def tracking(order_id: str) -> contract.Tracking:
-    """Return how to follow an order."""
     return contract.Tracking(
         status_endpoint=f"/api/v1/mev/orders/{order_id}", polling_interval=POLLING_INTERVAL_S
     )

@@ -367,7 +367,6 @@ def change_by(observation: str) -> OrderChange | None:
 
 
 def operation_of(order: Order) -> WrapOperation:
-    """Return the direction of a wrap order."""
     return WrapOperation.WRAP if order.sell_token == NATIVE else WrapOperation.UNWRAP
 
 

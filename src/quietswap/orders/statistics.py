@@ -66,7 +66,6 @@ class GroupStatistics:
     values: dict[str, Counter[int]] = field(default_factory=dict)
 
     def add(self, tally: Tally) -> None:
-        """Add counted orders."""
         match tally.measure:
             case Measure.ORDERS:
                 self.statuses[tally.text] += tally.orders
@@ -84,7 +83,6 @@ class GroupStatistics:
 
     @property
     def orders(self) -> int:
-        """Return the number of orders."""
         return self.statuses.total()
 
     def percentiles(self, measure: Measure) -> Percentiles | None:

@@ -68,8 +68,6 @@ class OrderView(NamedTuple):
 
 
 class OrderListItem(NamedTuple):
-    """One order in a page."""
-
     order_id: str
     status: str
     tx_hash: str

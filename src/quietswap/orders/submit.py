@@ -318,7 +318,6 @@ class SubmitOrder:
     def new_planned(
         self, signed: SignedTransaction, plan: PlannedOrder, ready: PreflightResult
     ) -> Order:
-        """Return the pending order, not stored yet."""
         new_id, now_ms = self.new_id(plan.kind), self.clock.now_ms()
         return new_pending_order(
             new_id, signed, plan, now_ms=now_ms, head=ready.head, limits=self.limits

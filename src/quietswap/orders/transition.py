@@ -123,7 +123,6 @@ def with_transition(order: Order, step: Transition, now_ms: int) -> Order:
 
 
 def event_for(order: Order, to: OrderStatus, step: Transition, now_ms: int) -> OrderEvent:
-    """Return the event of a transition of `order`."""
     moved = (step.event_type.value, order.status.value, to.value)
     return OrderEvent(order.order_id, now_ms, *moved, step.evidence, step.depth)
 

@@ -36,7 +36,6 @@ _BUMP = 10
 
 
 def same_call(first: UnsignedTransaction, second: UnsignedTransaction) -> bool:
-    """Return whether target, calldata and value are equal."""
     wanted = (second.to, second.data, second.value)
     return (first.to, first.data, first.value) == wanted
 
@@ -208,7 +207,6 @@ def rejected_before(order: Order) -> ValidationError:
 
 
 def is_cancel(order: Order) -> bool:
-    """Return whether an order cancels another one."""
     return order.kind is OrderKind.CANCEL
 
 

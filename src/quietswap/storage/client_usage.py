@@ -54,8 +54,6 @@ _LIMITS_OF_USE = ", ".join(
 )
 _USE_AND_LIMITS = f"{_USE}, {_LIMITS_OF_USE}"
 """One statement for both: a round trip less for each quote."""
-_ONE_QUOTE = (1, 0, 0)
-"""Quotes, orders and cents that a quote adds."""
 _OPEN = """
 SELECT COUNT(*) FROM (SELECT DISTINCT wallet, nonce FROM orders
 WHERE client_id = ? AND status IN ('pending', 'submitted', 'mining') AND kind <> 'cancel') AS open
@@ -86,14 +84,8 @@ class UsageStore(Store):
         return int(rows[0][0])
 
 
-async def read_limits(database: Database, client_id: str) -> ClientLimits:
-    rows = await database.fetch(_SELECT, client_id)
-    return limits_of(rows[0]) if rows else ClientLimits()
-
-
-async def limits_in(transaction: Transaction, client_id: str) -> ClientLimits:
-    """Return the limits of a client in an open transaction."""
-    rows = await transaction.fetch(_SELECT, client_id)
+async def read_limits(place: Database | Transaction, client_id: str) -> ClientLimits:
+    rows = await place.fetch(_SELECT, client_id)
     return limits_of(rows[0]) if rows else ClientLimits()
 
 
@@ -105,10 +97,7 @@ async def write_limits(transaction: Transaction, client_id: str, limits: ClientL
 
 
 async def admit_quote(transaction: Transaction, quote: IssuedQuote) -> None:
-    """Check the limits of the client and count the quote, which is no cancel.
-
-    Raises the errors of its limits.
-    """
+    """Check the limits of the client and count the quote, no cancel. Raises their errors."""
     [(used, _, _, *row)] = await transaction.fetch(_USE_AND_LIMITS, *day_use(quote))
     limits = limits_of(row) if row[-1] is not None else ClientLimits()
     trade = quote.terms.trade
@@ -119,22 +108,19 @@ async def admit_quote(transaction: Transaction, quote: IssuedQuote) -> None:
 
 
 def day_use(quote: IssuedQuote) -> tuple[Value, ...]:
-    """Return the values of `client_usage` that a quote adds."""
-    return quote.client_id, day_of(quote.issued_at_ms), *_ONE_QUOTE
+    """Return the values of `client_usage` that a quote adds: one quote, no order, no cents."""
+    return quote.client_id, day_of(quote.issued_at_ms), 1, 0, 0
 
 
 async def admit_order(transaction: Transaction, order: Order) -> None:
-    """Check the limits of the client and count the order, which is stored already.
-
-    Raises the errors of its limits.
-    """
+    """Check the limits of the client and count the stored order. Raises their errors."""
     if order.kind is OrderKind.CANCEL:
         return
     limits = await _locked_limits(transaction, order)
     value = max((order.usd_cents or 0) - await _counted(transaction, order), 0)
-    added = DayUsage(orders=1, usd_cents=value)
-    used = await _use(transaction, order.client_id, order.created_at_ms, added)
-    limits.check_day(used.usd_cents, value, order.created_at_ms)
+    day = day_of(order.created_at_ms)
+    [(_, _, used)] = await transaction.fetch(_USE, order.client_id, day, 0, 1, value)
+    limits.check_day(used, value, order.created_at_ms)
     await _check_open_orders(transaction, order, limits)
 
 
@@ -171,13 +157,6 @@ async def _check_open_orders(transaction: Transaction, order: Order, limits: Cli
     if limits.open_orders is not None:
         rows = await transaction.fetch(_OPEN, order.client_id)
         limits.check_open_orders(rows[0][0])
-
-
-async def _use(transaction: Transaction, client_id: str, now_ms: int, added: DayUsage) -> DayUsage:
-    """Add to the usage of the day; return its sum."""
-    values = (added.quotes, added.orders, added.usd_cents)
-    [row] = await transaction.fetch(_USE, client_id, day_of(now_ms), *values)
-    return DayUsage(*row)
 
 
 def _tokens(sell: Address, buy: Address) -> tuple[Address, ...]:

@@ -8,7 +8,6 @@ from typing import Any
 from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, KeyScope
 from quietswap.storage.client_usage import (
     LIMIT_COLUMNS,
-    limits_in,
     limits_of,
     read_limits,
     write_limits,
@@ -72,7 +71,7 @@ class ClientStore(Store):
 
         async def body(transaction: Transaction) -> ClientLimits:
             await lock_client(transaction, client_id)
-            before = await limits_in(transaction, client_id)
+            before = await read_limits(transaction, client_id)
             after = change(before)
             if after != before:
                 await write_limits(transaction, client_id, after)
@@ -91,7 +90,6 @@ async def lock_client(transaction: Transaction, client_id: str) -> None:
 
 
 async def insert_client(transaction: Transaction, client: Client) -> None:
-    """Store a new client in an open transaction."""
     await transaction.fetch(_INSERT, *astuple(client))
 
 
@@ -220,7 +218,6 @@ class KeyStore(Store):
 
 
 async def insert_key(transaction: Transaction, key: ApiKey, secret_hash: bytes) -> None:
-    """Store a new key in an open transaction."""
     await transaction.fetch(_KEYS_INSERT, *_values(key), secret_hash)
 
 

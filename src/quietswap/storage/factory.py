@@ -65,7 +65,11 @@ class Storage:
         self.rates: RateStore = shared_rates or MemoryRateStore(clock)
         self.guesses: RateStore = shared_rates or MemoryRateStore(clock, _STRANGERS)
         self.leadership, self.serving = locks
-        stored = _with_spans(database) if traced else database
+        stored = database
+        if traced:
+            from quietswap.storage.tracing import TracedDatabase  # its metrics take time to import
+
+            stored = TracedDatabase(database)
         self.clients = ClientStore(stored)
         self.usage = UsageStore(stored)
         self.audit = AuditStore(stored)
@@ -123,18 +127,16 @@ async def open_storage(
             if is_embedded(url) and await migrate.current_version(database) == 0:
                 await migrate.migrate(database)
             await migrate.check(database)
-        shared_rates = _shared_rates(rates_url) if rates_url else None
+        shared_rates = None
+        if rates_url:
+            from quietswap.storage.redis_rate_limits import RedisRateStore
+
+            shared_rates = RedisRateStore.open(rates_url)
     except BaseException:
         await database.close()
         raise
     locks = _locks(url, database, lock_patience_s, shared=rates_url is not None)
     return Storage(database, clock, shared_rates, locks, traced=traced)
-
-
-def _with_spans(database: Database) -> Database:
-    from quietswap.storage.tracing import TracedDatabase  # its metrics take time to import
-
-    return TracedDatabase(database)
 
 
 async def migrate_storage(url: str) -> list[str]:
@@ -167,12 +169,6 @@ async def open_database(
         )
     except ValueError as error:
         raise BadDatabaseUrl("storage.url: the PostgreSQL URL cannot be read") from error
-
-
-def _shared_rates(url: str) -> "RedisRateStore":
-    from quietswap.storage.redis_rate_limits import RedisRateStore
-
-    return RedisRateStore.open(url)
 
 
 def _locks(

@@ -98,7 +98,6 @@ class OperatorSearch(Store):
         return [await self.client(Client(*row), day) for row in rows]
 
     async def client(self, client: Client, day: int) -> ClientRow:
-        """Return one client with its keys, limits and usage."""
         usage = UsageStore(self._database)
         return ClientRow(
             client,

@@ -124,8 +124,6 @@ GROUP BY source, tier, refund_status || ' ' || refund_wei
 
 
 class OrderStatisticsStore(Store):
-    """Counted results of orders."""
-
     async def tallies(self, client_id: str, since_ms: int, limit: int) -> Sequence[Tally]:
         """Count the newest `limit` swaps and wraps of a client created since then."""
         rows = await self._database.scan(TALLIES, client_id, since_ms, limit)

@@ -202,8 +202,6 @@ def _is_gone(connection: Any) -> bool:
 
 
 class _Inside:
-    """The Transaction of a body."""
-
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 

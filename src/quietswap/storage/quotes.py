@@ -105,8 +105,6 @@ _NEWEST = " ORDER BY issued_at_ms DESC, quote_id DESC LIMIT ?"
 
 
 class QuoteStore(Store):
-    """Issued quotes."""
-
     async def save(self, quote: IssuedQuote) -> None:
         """Store and count a quote, before it is returned to the client.
 
@@ -115,8 +113,10 @@ class QuoteStore(Store):
         if quote.kind is QuoteKind.CANCEL:  # neither limited nor counted
             await self._database.change(_INSERT, *quote_values(quote), durable=False)
             return
-        if self._database.dialect == "postgresql" and await self._save_unlimited(quote):
-            return
+        if self._database.dialect == "postgresql":
+            values = (quote.client_id, *day_use(quote), *quote_values(quote))
+            if await self._database.change(_INSERT_UNLIMITED, *values, durable=False):
+                return
 
         async def body(transaction: Transaction) -> None:
             await transaction.fetch(_INSERT, *quote_values(quote))
@@ -124,11 +124,6 @@ class QuoteStore(Store):
 
         # A quote that a power failure undoes is requested again: nothing was sent for it.
         await self._database.transact(body, durable=False)
-
-    async def _save_unlimited(self, quote: IssuedQuote) -> bool:
-        """Save the quote if its client has no limits; return whether it was saved."""
-        values = (quote.client_id, *day_use(quote), *quote_values(quote))
-        return bool(await self._database.change(_INSERT_UNLIMITED, *values, durable=False))
 
     async def by_fingerprint(
         self, client_id: str, wallet: Address, kind: QuoteKind, fingerprint: str

@@ -23,7 +23,6 @@ class MemoryRateStore:
 
     @property
     def size(self) -> int:
-        """Return the number of windows in memory."""
         return len(self._windows)
 
     async def hit(self, key: str, limit: int, window_s: int, count: int = 1) -> RateWindow:

@@ -6,12 +6,11 @@ Concurrent hits share a round trip.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError, RedisError
+from redis.exceptions import RedisError
 
 from quietswap.concurrency import CallBatcher
 from quietswap.orders.stores import RateWindow, StoreUnavailable
@@ -58,7 +57,6 @@ class RedisRateStore:
         self._patience_s = patience_s
         self._limit = waiting
         self._users = 0
-        self._script = client.register_script(_HIT)
         self._batches = CallBatcher(self._answer)
 
     @classmethod
@@ -115,43 +113,15 @@ class RedisRateStore:
         return answers
 
     async def _count(self, sums: dict[_Window, int]) -> Sequence[tuple[int, int]]:
-        """Add to each window; return (count, end in Unix ms) of each."""
-        if len(sums) == 1:
-            [((key, window_s), total)] = sums.items()
-            count, ends = await self._script(keys=[_PREFIX + key], args=[1000 * window_s, total])
-            return [(int(count), int(ends))]
-        results = await self._pipelined("evalsha", self._script.sha, sums)
-        if any(isinstance(result, NoScriptError) for result in results):  # it was restarted
-            missing = [
-                window
-                for window, result in zip(sums, results, strict=True)
-                if isinstance(result, NoScriptError)
-            ]
-            again = await self._pipelined(
-                "eval", _HIT, {window: sums[window] for window in missing}
-            )
-            redone = dict(zip(missing, again, strict=True))
-            results = [redone.get(window, one) for window, one in zip(sums, results, strict=True)]
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
-        return [(int(count), int(ends)) for count, ends in results]
-
-    async def _pipelined(self, command: str, script: str, sums: dict[_Window, int]) -> list[Any]:
-        """Run the script for each window in one round trip; return each result or its error."""
+        """Add to each window in one round trip; return (count, end in Unix ms) of each."""
         pipeline = self._client.pipeline(transaction=False)
         for (key, window_s), total in sums.items():
-            getattr(pipeline, command)(script, 1, _PREFIX + key, 1000 * window_s, total)
-        results: list[Any] = await pipeline.execute(raise_on_error=False)
-        return results
+            pipeline.eval(_HIT, 1, _PREFIX + key, 1000 * window_s, total)
+        return [(int(count), int(ends)) for count, ends in await pipeline.execute()]
 
     async def ping(self) -> None:
-        """Check that Redis accepts writes; a full Redis or a replica does not.
-
-        Raises StoreUnavailable.
-        """
+        """Raise StoreUnavailable unless it accepts writes: a full Redis or a replica does not."""
         await self.hit("ready", limit=1, window_s=1)
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._client.aclose()

@@ -5,7 +5,6 @@ One transaction contains all rows. The file is not changed.
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +14,6 @@ from quietswap.storage import migrate
 from quietswap.storage.database import (
     IN_MEMORY,
     BadDatabaseUrl,
-    Database,
-    Row,
     Transaction,
     is_embedded,
 )
@@ -146,22 +143,10 @@ async def _fill(source: SqliteDatabase, target_url: str) -> dict[str, int]:
 async def _copy(source: SqliteDatabase, transaction: Transaction, table: str) -> int:
     columns = [row[1] for row in await source.fetch(f"PRAGMA table_info({table})")]
     names, copied, last = ", ".join(columns), 0, 0
-    while rows := await _after(source, table, names, last):
+    following = f"SELECT rowid, {names} FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT ?"  # noqa: S608
+    while rows := await source.fetch(following, last, _ROWS):
         marks = ", ".join([f"({', '.join('?' for _ in columns)})"] * len(rows))
-        await transaction.fetch(
-            f"INSERT INTO {table} ({names}) VALUES {marks}",  # noqa: S608
-            *_values(rows),
-        )
+        sql = f"INSERT INTO {table} ({names}) VALUES {marks}"  # noqa: S608
+        await transaction.fetch(sql, *(value for _, *row in rows for value in row))
         copied, last = copied + len(rows), rows[-1][0]
     return copied
-
-
-async def _after(source: Database, table: str, names: str, last: int) -> Sequence[Row]:
-    """Return the next rows by rowid, each row preceded by its rowid."""
-    sql = f"SELECT rowid, {names} FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT ?"  # noqa: S608
-    return await source.fetch(sql, last, _ROWS)
-
-
-def _values(rows: Sequence[Row]) -> Iterator[str | int | bytes | None]:
-    for row in rows:
-        yield from row[1:]

@@ -210,7 +210,6 @@ class SqliteLoopWriter:
             self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
 
@@ -289,7 +288,6 @@ class SqliteWriterThread(threading.Thread):
         self.join()
 
     def run(self) -> None:
-        """Process jobs until `stop`."""
         going = True
         while going:
             group, going = self._next_group()

@@ -88,11 +88,9 @@ class OrderIndex:
         return iter(list(self._by_id.values()))
 
     def get(self, order_id: str) -> TrackedOrder | None:
-        """Return the watch of an order."""
         return self._by_id.get(order_id)
 
     def put(self, order: Order) -> TrackedOrder:
-        """Add an order, or record its new version."""
         order = replace(order, raw=None)
         watch = self._by_id.get(order.order_id)
         if watch is None:
@@ -115,7 +113,6 @@ class OrderIndex:
         return watch
 
     def drop(self, watch: TrackedOrder) -> None:
-        """Stop tracking an order."""
         order_id, key = watch.order.order_id, (watch.order.wallet, watch.order.nonce)
         self._move(watch, None, None)
         self.statuses[watch.order.status] -= 1
@@ -167,7 +164,6 @@ class OrderIndex:
         self.reindex(watch)
 
     def remove_block(self, block_hash: str) -> None:
-        """Remove this block from every order that it decided."""
         for watch in list(self._by_block.get(block_hash, {}).values()):
             watch.is_undone = watch.is_undone or watch.rests_on(block_hash)
             self.set_block(watch, None)

@@ -78,7 +78,6 @@ class OrderCache:
         return order
 
     def record(self, order: Order) -> None:
-        """Record an order as stored now."""
         watch = self.watches.get(order.order_id)
         if order.watched:
             self.watches.put(order)
@@ -97,7 +96,6 @@ class OrderCache:
         self.record(moved.order)
 
     async def remark(self, watch: TrackedOrder, event_type: str, evidence: str) -> None:
-        """Store an event that changes no status."""
         now = self.clock.now_ms()
         watch.order = await remark(self.orders, watch.order, event_type, evidence, now)
 

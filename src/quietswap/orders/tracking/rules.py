@@ -131,21 +131,17 @@ class CanonicalChain:
         """The newest block; None before the first."""
 
     def at(self, number: int) -> BlockRef | None:
-        """Return the block of this number if it is kept."""
         return self._blocks.get(number)
 
     def holds(self, number: int, block_hash: str) -> bool:
-        """Return whether this block is kept."""
         ref = self._blocks.get(number)
         return ref is not None and ref.hash == block_hash
 
     def restart(self, ref: BlockRef) -> None:
-        """Remove all blocks and start with this one."""
         self._blocks = {ref.number: ref}
         self.tip = ref
 
     def extend(self, ref: BlockRef) -> None:
-        """Add the child of the tip; remove the block that is too old."""
         assert self.tip is not None
         assert ref.number == self.tip.number + 1
         self._blocks[ref.number] = ref
@@ -237,7 +233,6 @@ class TrackedOrder:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the order has no verdict."""
         return not self.order.status.is_terminal
 
     @property
@@ -274,7 +269,6 @@ class TrackedOrder:
         return stands
 
     def trusts(self) -> None:
-        """Clear the doubt."""
         self.doubt = None
 
 

@@ -94,7 +94,6 @@ class OrderTracker:
 
     @property
     def watched(self) -> int:
-        """Return the number of tracked orders."""
         return len(self._cache.watches)
 
     async def start(self) -> None:
