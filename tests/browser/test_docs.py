@@ -10,6 +10,7 @@ from quietswap.api.routes import OPERATIONS
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.test_accessible import tab_to
+from tests.browser.test_hostile import HTML
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
 
@@ -108,6 +109,23 @@ def test_a_wrong_key_is_refused_and_a_key_is_kept_nowhere(page: Page, town: Town
     assert page.call("evaluate", expression=stored) == 0
     page.reload()
     assert page.call("value", at=other) == ""
+
+
+def test_hostile_answers_are_text_and_the_key_stays(page: Page, desk: ApiClient) -> None:
+    """In no address, and in no message of the browser; an id cannot leave its place in the path."""
+    page.mangle(HTML, keep="^$", only="/api/v1/quote")
+    sent(page, "swap_quote", X_API_Key=desk.secret)
+    page.see("</script><script>__ran()", ANSWER)
+    assert page.count(css("main img, main iframe, main svg, a[href^='javascript']")) == 0
+    sent(page, "order_status", orderId="../../../operator?$&#")
+    page.see("HTTP 40", css("#order_status [role=status]"))
+    asked = "[location, ...performance.getEntries().map((one) => one.name)].join(' ')"
+    addresses = page.call("evaluate", expression=asked)
+    assert "/mev/orders/..%2F..%2F..%2Foperator%3F%24%26%23" in addresses
+    assert desk.secret not in addresses
+    sent(page, "usage", X_API_Key="qs_ключ")
+    page.see("No answer: ", css("#usage [role=status]"))
+    assert "ключ" not in page.text()
 
 
 def test_bodies_and_streams(page: Page, desk: ApiClient) -> None:

@@ -131,6 +131,29 @@ def test_a_relay_that_withholds(browser: Browser, healed: Town, desk: ApiClient)
     page.close()
 
 
+AWAY = """(() => {
+  const real = fetch
+  let failed = 0
+  fetch = (url, how) =>
+    String(url).includes('/mev/orders/user/') && failed++ < 11 ? Promise.reject(0) : real(url, how)
+})()"""
+
+
+def test_a_service_that_is_away_has_not_lost_a_swap(
+    browser: Browser, healed: Town, desk: ApiClient
+) -> None:
+    """Ten answers without the order say so, not as many failures."""
+    page = private(browser, healed, HonestWallet(healed, allowed(desk)))
+    quoted(page)
+    page.call("evaluate", expression=AWAY)
+    page.click("button", SWAP)
+    page.see("The wallet has signed. Waiting for the service")
+    page.wait(css(".busy"), "detached")
+    assert page.count(FAULT) == 0
+    confirmed(page, "swap")
+    page.close()
+
+
 def test_the_last_words_of_the_relay(browser: Browser, healed: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(healed, allowed(desk))
     page = private(browser, healed, wallet)

@@ -2,9 +2,10 @@
 
 import pytest
 
+from quietswap.sandbox.contracts.pools import VYPER
 from tests.browser.browser import Browser
 from tests.browser.locators import css
-from tests.browser.steps import SWAP, allowed, confirmed, private, quoted
+from tests.browser.steps import PRIVATE, SWAP, allowed, confirmed, private, quoted
 from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
@@ -54,6 +55,18 @@ def test_hostile_texts_in_every_answer(
     assert max(len(symbol) for symbol in symbols) <= 48
     assert not any(char in symbol for symbol in symbols for char in "\u202e\u2066\u200f\u0000")
     assert page.reports() == []
+    page.close()
+
+
+def test_a_link_to_an_unlisted_token(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """Its symbol may be any: the button names its address."""
+    page = private(browser, town, HonestWallet(town, allowed(desk)))
+    page.goto(f"{town.facts['baseUrl']}/?sell=WETH&buy={VYPER.address}&amount=0.25")
+    page.see("No token list of this service has it: check its address.")
+    page.see(PRIVATE)
+    page.click("button", "Get quote")
+    named = f"(unlisted, {VYPER.address[:6]}…{VYPER.address[-4:]})"
+    page.see(named, css(".decision button"))
     page.close()
 
 

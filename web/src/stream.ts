@@ -124,18 +124,19 @@ export function follow(
   }
 }
 
-/** The order of a transaction hash, once the service has it; undefined if it has none in time. */
+/** The order of a transaction hash, once the service has it; undefined if it says so often that it has none. */
 export async function orderOf(
   address: string,
   kind: string,
   txHash: string,
   attempts = 10,
 ): Promise<Order | undefined> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let answers = 0; answers < attempts; ) {
     const found = await get<{ orders: Array<{ orderId: string; txHash?: string }> }>(
       `/api/v1/mev/orders/user/${address}`,
       { limit: '20', kind },
     ).catch(() => undefined)
+    if (found) answers++ // a service that cannot be reached has not said that it has none
     const one = found?.orders.find((order) => order.txHash?.toLowerCase() === txHash)
     if (one) return get<Order>(`/api/v1/mev/orders/${encodeURIComponent(one.orderId)}`)
     await new Promise((wake) => setTimeout(wake, 1_000))

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { get, now, type Route, type Schemas, streamQuote } from './api'
 import { useAnswer } from './answer'
-import { approveData, parse, show, slippage } from './amounts'
+import { approveData, parse, shortened, show, slippage } from './amounts'
 import { useCalls } from './calls'
 import type { Connection, Privacy } from './connect'
 import { Guard, isConsented } from './guard'
@@ -67,6 +67,8 @@ export function Swap(props: Props) {
   const [slippageText, setSlippageText] = useState(usualSlippage)
   const [typing, setTyping] = useState({ sell: false, buy: false })
   const [isAsking, setAsking] = useState(false)
+  /** A quote follows when a block has the approval. */
+  const [isApproving, setApproving] = useState(false)
   const [signing, setSigning] = useState<ComponentChildren>()
   const [isOutdated, setOutdated] = useState(false)
   const [isWrapAsked, setWrapAsked] = useState(false)
@@ -95,6 +97,7 @@ export function Swap(props: Props) {
     edits.current++
     turn.current++
     setAsking(false)
+    setApproving(false)
     setLive(undefined)
     setConsent('')
     if (signing !== undefined || isWrapAsked) setOutdated(true)
@@ -122,6 +125,7 @@ export function Swap(props: Props) {
     if (!asked || !connection) return
     const mine = ++turn.current
     setAsking(true)
+    setApproving(false)
     if (isByPerson || !live) setFault(undefined)
     let verified: readonly Route[] = []
     setRoutes(verified)
@@ -155,13 +159,10 @@ export function Swap(props: Props) {
   // order that ended before the page knew it to be under way.
   const { changes } = props
   const before = useRef(changes)
-  const isApproving = useRef(false)
   useEffect(() => {
     if (isBusy || before.current === changes) return
     before.current = changes
-    if (!live && !isApproving.current) return
-    isApproving.current = false
-    void quote(false)
+    if (live || isApproving) void quote(false)
   }, [changes, isBusy])
 
   // The ETH is wrapped: the quote said how much WETH the wallet had before.
@@ -194,7 +195,7 @@ export function Swap(props: Props) {
         () => setSigning('The wallet has signed. Waiting for the service to confirm that it has it…'),
       )
       setLive(undefined)
-      isApproving.current = kind === 'approval' && mine === edits.current
+      setApproving(kind === 'approval' && mine === edits.current)
       placed(order)
       if (kind === 'swap') props.began('swap', order)
       say(`The ${kind} is under way.`)
@@ -236,7 +237,7 @@ export function Swap(props: Props) {
       'approval',
       tx,
       <>
-        approve exactly {show(exact, sell.decimals)} <bdi>{sell.symbol}</bdi>
+        approve exactly {show(exact, sell.decimals)} <Named token={sell} />
       </>,
     )
   }
@@ -379,6 +380,7 @@ export function Swap(props: Props) {
           </p>
         )}
       </form>
+      {isApproving && <p class="busy">A fresh quote follows when a block has the approval.</p>}
       {isAsking && <p class="busy">Asking the sources, and simulating each route…</p>}
       {isAsking && !live && buy && <Arriving routes={routes} buy={buy} />}
       {signing !== undefined && <p class="busy">{signing}</p>}
@@ -470,7 +472,7 @@ export function Swap(props: Props) {
                 onClick={approve}
               >
                 Approve exactly {show(approvedAmount(issues.allowance, asked), sell.decimals)}{' '}
-                {sell.symbol}
+                <Named token={sell} />
               </button>
             )}
             {!isChanged && !sell.wrapped && !isUnapproved && (
@@ -497,8 +499,16 @@ export function Swap(props: Props) {
 /** What the wallet signs. */
 const Terms = ({ quote, sell, buy }: { quote: Quote; sell: Token; buy: Token }) => (
   <>
-    {show(quote.sellAmount, sell.decimals)} <bdi>{sell.symbol}</bdi> for at least{' '}
-    {show(quote.minBuyAmount, buy.decimals, 6)} <bdi>{buy.symbol}</bdi>
+    {show(quote.sellAmount, sell.decimals)} <Named token={sell} /> for at least{' '}
+    {show(quote.minBuyAmount, buy.decimals, 6)} <Named token={buy} />
+  </>
+)
+
+/** Anyone can deploy a token with a known symbol, and send a link that names it. */
+const Named = ({ token: { symbol, address, warnings } }: { token: Token }) => (
+  <>
+    <bdi>{symbol}</bdi>
+    {warnings.includes('unlisted') && ` (unlisted, ${shortened(address)})`}
   </>
 )
 

@@ -133,6 +133,7 @@ export const KINDS: Record<string, string> = {
 export const WARNINGS: Record<string, string> = {
   unlisted: 'No token list of this service has it: check its address.',
   'symbol of a listed token': 'It has the symbol of a listed token and is another one.',
+  'name of a listed token': 'It has the name of a listed token and is another one.',
   'listed decimals are wrong': 'Its list names other decimals than its contract.',
   'not a token on chain': 'Its address holds no token.',
   'not traded here': 'This service does not trade it.',
