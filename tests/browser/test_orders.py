@@ -19,6 +19,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 SWAPS = css(".order[data-kind=swap]")
 SUM = css(".sum")
+CUT = """[...document.querySelectorAll('.order h3 > span')]
+  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)"""
 OLDER = "Older swaps are not in this sum."
 
 
@@ -130,6 +132,7 @@ def test_orders_that_ended_before_are_one_line_each(
     [swap] = page.texts(css(".order[data-kind=swap] h3"))
     assert re.match(r"1 WETH → 2,9\d\d\.\d+ USDC", swap)
     assert page.texts(css(".order[data-kind=wrap] h3 span")) == ["Wrap 1.5 ETH"]
+    assert page.call("evaluate", expression=CUT) == [], "amount and symbol are in sight"
     heights = "[...document.querySelectorAll('.order')].map((one) => one.offsetHeight)"
     assert max(page.call("evaluate", expression=heights)) < 50
     assert page.axe() == []

@@ -146,6 +146,25 @@ def test_a_wallet_that_changes_account_and_back(
     page.close()
 
 
+def test_a_wallet_that_answers_after_another_was_chosen(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    late, chosen = SilentWallet(town, allowed(desk)), HonestWallet(town, allowed(desk))
+    late.silent = {"eth_requestAccounts"}
+    page = browser.page({"a": late, "b": chosen})
+    page.goto(town.facts["baseUrl"] + "/")
+    for name in ("A Wallet", "B Wallet"):
+        page.click("button", "Connect wallet")
+        page.click("button", name)
+    page.see("B Wallet", css(".account"))
+    late.over.set()
+    page.click("button", "Set up private connection")
+    page.see(PRIVATE)
+    assert page.text(STATUS) == ""
+    assert page.attribute(css(".account code"), "title") == chosen.account.address
+    page.close()
+
+
 def test_a_wallet_that_stops_answering(browser: Browser, town: Town, desk: ApiClient) -> None:
     """Nothing is signed meanwhile; and it need not answer what it never answered."""
     wallet = SilentWallet(town, allowed(desk))

@@ -2,7 +2,8 @@
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiError, get, type Schemas, type Status, status as readStatus } from './api'
-import type { Card, Known } from './orders'
+import type { Card } from './orders'
+import type { Known } from './parts'
 import { type Following, follow, type Order, type Orders } from './stream'
 import { find, type Token } from './tokens'
 import { KINDS, standing } from './words'

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import type { Schemas } from './api'
 import { approveData, shortened } from './amounts'
 import { type Connection, NOT_PRIVATE, type Privacy } from './connect'
-import { Allowed, type Known } from './orders'
+import { Allowed, Fault, type Known } from './parts'
 import type { Order } from './stream'
 import { failureText, sendPrivately } from './submit'
 
@@ -54,7 +54,7 @@ export function Allowances({ connection, privacy, holdings, tokens, placed }: Pr
           const isListed = token !== undefined && !token.warnings.includes('unlisted')
           return (
             <li key={address + router}>
-              <Allowed amount={amount} token={token} address={address} />{' '}
+              <Allowed amount={amount} address={address} tokens={tokens} />{' '}
               <span>
                 by <code title={router}>{shortened(router)}</code>
               </span>{' '}
@@ -76,11 +76,7 @@ export function Allowances({ connection, privacy, holdings, tokens, placed }: Pr
       </ul>
       {privacy !== 'private' && <p class="note">{NOT_PRIVATE[privacy]}</p>}
       {busy !== undefined && <p class="busy">{busy}</p>}
-      {fault !== undefined && (
-        <p role="alert" class="fault">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
     </section>
   )
 }

@@ -6,7 +6,8 @@ import { useBalances, useNews, useOrders, useStatus, useUnknownTokens, WETH } fr
 import { post, type Schemas, session as beginSession } from './api'
 import { assertPrivate, Connect, type Connection, PrivateRpc, type Privacy } from './connect'
 import { Allowances } from './allowances'
-import { cardsOf, type Known, OrderCard, Sum } from './orders'
+import { cardsOf, OrderCard, Sum } from './orders'
+import { Fault, type Known } from './parts'
 import { cancelFaults } from '../../clients/typescript/src/params'
 import { keepFocus } from './focus'
 import { etherOf, type Flow, Second, useFlow } from './native'
@@ -175,16 +176,12 @@ function App() {
         <p role="status" aria-live="polite" class="said">
           {said}
         </p>
-        {trouble !== undefined && (
-          <p role="alert" class="fault">
-            {trouble}
-          </p>
-        )}
+        <Fault text={trouble} />
         {unread.filter((name) => !(name === 'sell' ? sell : buy)).map((name) => (
-          <p key={name} role="alert" class="fault">
-            The link's “{name}” is neither the address of a token nor the symbol of one listed token:
-            choose it yourself.
-          </p>
+          <Fault
+            key={name}
+            text={`The link's “${name}” is neither the address of a token nor the symbol of one listed token: choose it yourself.`}
+          />
         ))}
         {!connection && (
           <p class="intro">

@@ -23,7 +23,7 @@ export function Connect({ connection, connected, say }: ConnectProps) {
   const [wallets, setWallets] = useState<Wallet[]>([])
   const [choosing, setChoosing] = useState(false)
 
-  const isBegun = useRef(false)
+  const begun = useRef(0)
 
   useEffect(
     () =>
@@ -38,16 +38,20 @@ export function Connect({ connection, connected, say }: ConnectProps) {
   )
 
   const connect = async (wallet: Wallet, mayAsk = true): Promise<void> => {
-    if (!mayAsk && isBegun.current) return
-    isBegun.current = true
+    if (!mayAsk && begun.current) return
+    const mine = ++begun.current
+    const isStill = (): boolean => mine === begun.current // no other wallet was chosen meanwhile
     setChoosing(false)
     try {
       const lower = await account(wallet.provider, mayAsk)
+      if (!isStill()) return
       if (lower === undefined) return mayAsk ? say('The wallet allowed no account.') : undefined
       const session = await beginSession(lower)
+      if (!isStill()) return
       remember('wallet', wallet.rdns)
       connected({ wallet, address: session.address ?? lower, session })
     } catch (error) {
+      if (!isStill()) return
       say(
         error instanceof WalletError && error.isRejection
           ? 'You declined the connection in your wallet.'

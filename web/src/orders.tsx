@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { type Inclusion, now, type Session } from './api'
 import { WETH } from './account'
 import { bps, percent, show, shortened } from './amounts'
-import type { Token } from './tokens'
+import { Allowed, Amount, Fact, Fault, type Known, Symbol } from './parts'
 import { isOver, type Order, type Orders, type Update } from './stream'
 import { duration, expected, KINDS, relayAnswered, seenBy, sentAgain, standing, TAKEN_BACK, waitsFor } from './words'
 
@@ -12,12 +12,6 @@ import { duration, expected, KINDS, relayAnswered, seenBy, sentAgain, standing, 
 const ENDS = 'soon after that its router refuses it'
 /** An order that ended longer ago begins as one line. */
 const UNFOLDED_MS = 120_000
-/** More is what wallets call unlimited. */
-const UNLIMITED = 1n << 128n
-
-export interface Known {
-  [address: string]: Token | undefined
-}
 
 /** One swap, wrap or other step, with all transactions that were sent for it. */
 export interface Card {
@@ -85,7 +79,7 @@ export function OrderCard({ card, cards, tokens, session, inclusion, cancel, spe
   const isUnfolded = isOpen || !isDone
   const time = new Date(order.createdAt)
   const waits = waitsFor(order, before(update, cards))
-  const [fault, setFault] = useState('')
+  const [fault, setFault] = useState<string>()
   return (
     <article class={`order ${order.status}`} data-order={order.orderId} data-status={order.status} data-kind={kind}>
       <details open={isUnfolded} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -112,42 +106,27 @@ export function OrderCard({ card, cards, tokens, session, inclusion, cancel, spe
         {kind === 'swap' && <Received update={update} tokens={tokens} />}
         {order.status === 'confirmed' && kind === 'swap' && <Reference order={order} tokens={tokens} />}
         {!isDone && kind === 'swap' && (
-          <>
-            <dt>At least</dt>
-            <dd>
-              <Amount
-                amount={of.minReturnAmount}
-                token={tokens[of.toToken]}
-                address={of.toToken}
-              />
-            </dd>
-          </>
+          <Fact name="At least">
+            <Amount amount={of.minReturnAmount} address={of.toToken} tokens={tokens} />
+          </Fact>
         )}
         {order.feePaidWei !== undefined && (
-          <Fact name="Gas paid" text={`${show(order.feePaidWei, 18, 6)} ETH`} />
+          <Fact name="Gas paid">{show(order.feePaidWei, 18, 6)} ETH</Fact>
         )}
         {order.refund && order.refund.status !== 'none' && (
-          <Fact
-            name="Refund"
-            text={`${show(order.refund.amountWei, 18, 6)} ETH${order.refund.status === 'paid' ? '' : ', as the relay says'}`}
-          />
+          <Fact name="Refund">
+            {show(order.refund.amountWei, 18, 6)} ETH{order.refund.status === 'paid' ? '' : ', as the relay says'}
+          </Fact>
         )}
         {order.txHash !== undefined && (
-          <>
-            <dt>Transaction</dt>
-            <dd>
-              <Explorer base={session.explorerUrl} txHash={order.txHash} />
-            </dd>
-          </>
+          <Fact name="Transaction">
+            <Explorer base={session.explorerUrl} txHash={order.txHash} />
+          </Fact>
         )}
       </dl>
       {!isDone && kind === 'swap' && (
         <>
-          {fault && (
-            <p role="alert" class="fault">
-              {fault}
-            </p>
-          )}
+          <Fault text={fault} />
           <button type="button" onClick={() => cancel(order.orderId, setFault)}>
             Cancel order
           </button>{' '}
@@ -168,14 +147,13 @@ const DAY = { day: 'numeric', month: 'short' } as const
 /** What it does, and what a swap has brought, on one line of a phone. */
 function Title(props: { order: Order; tokens: Known; isShort: boolean }) {
   const { order: { kind, orderParams: of, received }, tokens, isShort } = props
-  const token = tokens[of.fromToken]
   if (kind === 'wrap') {
     return <>{of.toToken === WETH ? `Wrap ${show(of.amount, 18, 4)} ETH` : `Unwrap ${show(of.amount, 18, 4)} WETH`}</>
   }
   if (kind === 'approval') {
     return (
       <>
-        Approval of <Allowed amount={of.amount} token={token} address={of.fromToken} />
+        Approval of <Allowed amount={of.amount} address={of.fromToken} tokens={tokens} />
       </>
     )
   }
@@ -184,9 +162,9 @@ function Title(props: { order: Order; tokens: Known; isShort: boolean }) {
   return (
     <>
       {!isShort && 'Swap '}
-      <Amount amount={of.amount} token={token} address={of.fromToken} places={4} /> {isShort ? '→' : 'for'}{' '}
+      <Amount amount={of.amount} address={of.fromToken} tokens={tokens} places={4} /> {isShort ? '→' : 'for'}{' '}
       {arrived != null && bought && arrived !== '0' && `${show(arrived, bought.decimals, arrived.length - bought.decimals > 3 ? 2 : 4)} `}
-      <Symbol token={bought} address={of.toToken} />
+      <Symbol address={of.toToken} tokens={tokens} />
     </>
   )
 }
@@ -203,13 +181,12 @@ function Waiting({ order, inclusion }: { order: Update['order']; inclusion: Prop
   const left = order.expiresAt === undefined ? undefined : (Date.parse(order.expiresAt) - seen) / 1_000
   return (
     <>
-      <Fact name="Waiting for" text={duration((seen - since) / 1_000)} />
-      <Fact name="Without a tip, to a block" text={expected(inclusion)} />
+      <Fact name="Waiting for">{duration((seen - since) / 1_000)}</Fact>
+      <Fact name="Without a tip, to a block">{expected(inclusion)}</Fact>
       {left !== undefined && (
-        <Fact
-          name="Sent again for"
-          text={`${duration(left)}; ${order.executableUntil ? ENDS : stays}`}
-        />
+        <Fact name="Sent again for">
+          {duration(left)}; {order.executableUntil ? ENDS : stays}
+        </Fact>
       )}
     </>
   )
@@ -229,30 +206,23 @@ function Received({ update, tokens }: { update: Update; tokens: Known }) {
   const { received, delivered } = update.order
   if (!received || typeof received.amount !== 'string') return null
   return (
-    <>
-      <dt>Received</dt>
-      <dd>
-        <Amount amount={received.amount} token={tokens[received.token]} address={received.token} />
-        {delivered &&
-          ` (${signed(delivered.toMinimumBps)} against the minimum, ${signed(delivered.toPromiseBps)} against the quote)`}
-      </dd>
-    </>
+    <Fact name="Received">
+      <Amount amount={received.amount} address={received.token} tokens={tokens} />
+      {delivered &&
+        ` (${signed(delivered.toMinimumBps)} against the minimum, ${signed(delivered.toPromiseBps)} against the quote)`}
+    </Fact>
   )
 }
 
 /** What the swap was worth by the pools, read when it was confirmed. */
 function Reference({ order, tokens }: { order: Order; tokens: Known }) {
   const { reference, orderParams: of } = order
-  if (!reference) return <Fact name="Against the pools" text="not read" />
+  if (!reference) return <Fact name="Against the pools">not read</Fact>
   return (
-    <>
-      <dt>Against the pools</dt>
-      <dd>
-        {signed(reference.receivedBps)}: worth{' '}
-        <Amount amount={reference.amount} token={tokens[of.toToken]} address={of.toToken} /> by their price
-        at block {reference.blockNumber}, before fees
-      </dd>
-    </>
+    <Fact name="Against the pools">
+      {signed(reference.receivedBps)}: worth <Amount amount={reference.amount} address={of.toToken} tokens={tokens} />{' '}
+      by their price at block {reference.blockNumber}, before fees
+    </Fact>
   )
 }
 
@@ -299,39 +269,3 @@ function againstPools(swaps: readonly Order[]): string {
     `pools' prices at their blocks (${signed(bps(brought, sold))}).`
   )
 }
-
-const Fact = ({ name, text }: { name: string; text: string }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{text}</dd>
-  </>
-)
-
-interface AmountProps {
-  amount: string | bigint
-  token: Token | undefined
-  address: string
-  places?: number
-}
-
-/** What a router may take. */
-export const Allowed = ({ amount, ...of }: AmountProps) =>
-  BigInt(amount) < UNLIMITED ? (
-    <Amount amount={amount} {...of} />
-  ) : (
-    <span>
-      any amount of <Symbol {...of} />
-    </span>
-  )
-
-export function Amount({ amount, token, address, places = 6 }: AmountProps) {
-  if (!token) return <span>{`${amount} units of ${shortened(address)}`}</span>
-  return (
-    <span>
-      {show(amount, token.decimals, places)} <bdi>{token.symbol}</bdi>
-    </span>
-  )
-}
-
-export const Symbol = ({ token, address }: { token: Token | undefined; address: string }) =>
-  token ? <bdi>{token.symbol}</bdi> : <code>{shortened(address)}</code>

@@ -2,6 +2,7 @@
 
 import type { Route, Schemas } from './api'
 import { bps, percent, show, shortened } from './amounts'
+import { Fact } from './parts'
 import { readable, SENTENCE } from './text'
 import type { Token } from './tokens'
 import { SOURCES } from '../../clients/typescript/src/generated/rules'
@@ -107,29 +108,19 @@ export function Facts({ quote, buy }: { quote: Quote; buy: Token }) {
   const { scoring, mevAnalysis } = quote
   return (
     <dl class="facts">
-      <dt>At least</dt>
-      <dd>
+      <Fact name="At least">
         {show(quote.minBuyAmount, buy.decimals, 6)} <bdi>{buy.symbol}</bdi> (
         {percent(bps(BigInt(quote.minBuyAmount), BigInt(quote.buyAmount)))})
-      </dd>
-      <dt>Price impact</dt>
-      <dd>{quote.priceImpactAvailable ? `${quote.priceImpact.toFixed(2)} %` : 'not known'}</dd>
-      <dt>Gas</dt>
-      <dd>
-        {scoring.priceAvailable ? `about ${usd(scoring.gasCostUsd)}` : `${quote.estimatedGas} units`}
-      </dd>
-      <dt>After gas</dt>
-      <dd>{scoring.priceAvailable ? usd(scoring.netValueUsd) : 'no USD price'}</dd>
-      <dt>A sandwich could take</dt>
-      <dd>
-        {mevAnalysis.known
-          ? `at most ${usd(mevAnalysis.estimatedProtectionUsd)}, if it were public`
-          : 'not known'}
-      </dd>
-      <dt>Router</dt>
-      <dd>
+      </Fact>
+      <Fact name="Price impact">{quote.priceImpactAvailable ? `${quote.priceImpact.toFixed(2)} %` : 'not known'}</Fact>
+      <Fact name="Gas">{scoring.priceAvailable ? `about ${usd(scoring.gasCostUsd)}` : `${quote.estimatedGas} units`}</Fact>
+      <Fact name="After gas">{scoring.priceAvailable ? usd(scoring.netValueUsd) : 'no USD price'}</Fact>
+      <Fact name="A sandwich could take">
+        {mevAnalysis.known ? `at most ${usd(mevAnalysis.estimatedProtectionUsd)}, if it were public` : 'not known'}
+      </Fact>
+      <Fact name="Router">
         <code title={quote.dexRoute.target}>{shortened(quote.dexRoute.target)}</code>
-      </dd>
+      </Fact>
       {quote.verification.notes.map((note) => (
         <dd key={note} class="warn">
           {readable(note, SENTENCE)}

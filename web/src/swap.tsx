@@ -4,11 +4,12 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { get, now, type Route, type Schemas, streamQuote } from './api'
 import { useAnswer } from './answer'
-import { approveData, parse, shortened, show, slippage } from './amounts'
+import { approveData, parse, show, slippage } from './amounts'
 import { useCalls } from './calls'
 import type { Connection, Privacy } from './connect'
 import { Guard, isConsented } from './guard'
 import { type Flow, GAS_WEI } from './native'
+import { Fault, Named, Outdated } from './parts'
 import { Arriving, bestOf, Facts, places, type Quote, Sources, usd } from './quote'
 import { approvedAmount, isAsAsked, isWorse, whyNot } from './rules'
 import { Settings, usualSlippage } from './settings'
@@ -384,17 +385,8 @@ export function Swap(props: Props) {
       {isAsking && <p class="busy">Asking the sources, and simulating each route…</p>}
       {isAsking && !live && buy && <Arriving routes={routes} buy={buy} />}
       {signing !== undefined && <p class="busy">{signing}</p>}
-      {isOutdated && (
-        <p class="warn">
-          You changed the form. Your wallet still asks for what it was given: decline it there if you
-          no longer want it.
-        </p>
-      )}
-      {fault !== undefined && (
-        <p role="alert" class="fault">
-          {fault}
-        </p>
-      )}
+      {isOutdated && <Outdated />}
+      <Fault text={fault} />
       {calls.note}
       {live && buy && sell && (
         <div class="quote">
@@ -501,14 +493,6 @@ const Terms = ({ quote, sell, buy }: { quote: Quote; sell: Token; buy: Token }) 
   <>
     {show(quote.sellAmount, sell.decimals)} <Named token={sell} /> for at least{' '}
     {show(quote.minBuyAmount, buy.decimals, 6)} <Named token={buy} />
-  </>
-)
-
-/** Anyone can deploy a token with a known symbol, and send a link that names it. */
-const Named = ({ token: { symbol, address, warnings } }: { token: Token }) => (
-  <>
-    <bdi>{symbol}</bdi>
-    {warnings.includes('unlisted') && ` (unlisted, ${shortened(address)})`}
   </>
 )
 

@@ -8,6 +8,7 @@ import { post, type Schemas } from './api'
 import { parse, show } from './amounts'
 import { type Connection, NOT_PRIVATE, type Privacy } from './connect'
 import { Guard, isConsented } from './guard'
+import { Fault, Outdated } from './parts'
 import type { Order } from './stream'
 import { failureText, sendPrivately } from './submit'
 import { readable, SENTENCE } from './text'
@@ -120,17 +121,8 @@ export function WrapForm(props: StepProps) {
         </p>
       </form>
       {busy !== undefined && <p class="busy">{busy.text}</p>}
-      {busy !== undefined && busy.question !== question && (
-        <p class="warn">
-          You changed the form. Your wallet may still ask for what it was given: decline it there if
-          you no longer want it.
-        </p>
-      )}
-      {fault !== undefined && (
-        <p role="alert" class="fault">
-          {fault}
-        </p>
-      )}
+      {busy !== undefined && busy.question !== question && <Outdated />}
+      <Fault text={fault} />
     </>
   )
 }
