@@ -19,7 +19,7 @@ from quietswap.chain.rpc_wire import Result, RpcErrorObject, read_replies
 from quietswap.chain.simulation.codec import SimulatedCall, read_calls
 from quietswap.http_client import HttpClient
 from quietswap.prices.feeds import FEEDS
-from quietswap.prices.sources import Chainlink, CoinGecko, DefiLlama
+from quietswap.prices.usd import Chainlink, CoinGecko, DefiLlama
 from quietswap.sandbox.contracts import abi
 from quietswap.tokens.token import WETH
 from tests.chain.fake_node import fake_node

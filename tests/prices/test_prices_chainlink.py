@@ -10,8 +10,7 @@ from quietswap.chain.address import Address
 from quietswap.chain.rpc import NodeRpcClient
 from quietswap.http_client import HttpClient
 from quietswap.prices.feeds import FEEDS
-from quietswap.prices.sources import Chainlink, DefiLlama
-from quietswap.prices.usd import UsdPrices
+from quietswap.prices.usd import Chainlink, DefiLlama, UsdPrices
 from quietswap.sandbox.contracts.pools import DAI, USDC, USDT, WBTC
 from quietswap.tokens.token import WETH
 from quietswap.vendors.uniswap.reference import PoolPrices

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from quietswap.http_client import HttpClient, HttpReply
-from quietswap.prices.sources import CoinGecko, DefiLlama
+from quietswap.prices.usd import CoinGecko, DefiLlama
 from quietswap.sandbox.contracts.pools import DAI
 from tests.fake_web import Answer, FakeWeb, Request, serving
 from tests.manual_clock import ManualClock

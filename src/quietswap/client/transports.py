@@ -26,11 +26,21 @@ from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Slee
 from quietswap.client.node_calls import BUSY_STATUS, NodeCall, read_result
 from quietswap.client.wire import encode
 
-# TLS: additional trusted certificates, and texts for certificate errors.
-
-
 _PEM = b"-----BEGIN CERTIFICATE-----"
-_UNTRUSTED = ("UnknownIssuer", "UnknownCA")
+_SELF_SIGNED = (
+    "its TLS certificate is self-signed, or signed by an authority unknown here: if it is yours,"
+    " trust it with --ca-file FILE (`ca_file` in Python)"
+)
+_FAULTS = {
+    "UnknownIssuer": _SELF_SIGNED,
+    "UnknownCA": _SELF_SIGNED,
+    "CaUsedAsEndEntity": "its TLS certificate is self-signed and marked as an authority (CA:TRUE),"
+    " which cannot stand for a server: make it with -addext basicConstraints=critical,CA:FALSE,"
+    " then trust it with --ca-file FILE (`ca_file` in Python)",
+    "not valid for name": "its TLS certificate is for another host name",
+    "Expired": "its TLS certificate has expired",
+}
+"""By words of rustls (https://docs.rs/rustls/latest/rustls/enum.CertificateError.html)."""
 _CERTIFICATE_FAULT = "invalid peer certificate: "
 
 
@@ -48,28 +58,13 @@ def read_ca_file(path: str | Path) -> bytes:
 def fault(error: Exception) -> str | None:
     """Return the fault of a server's certificate and its remedy.
 
-    None if the connection failed for another reason. The error texts are those of rustls
-    (https://docs.rs/rustls/latest/rustls/enum.CertificateError.html).
+    None if the connection failed for another reason.
     """
     said = _certificate_fault(error)
     if said is None:
         return None
-    if any(word in said for word in _UNTRUSTED):
-        return (
-            "its TLS certificate is self-signed, or signed by an authority unknown here: if it is"
-            " yours, trust it with --ca-file FILE (`ca_file` in Python)"
-        )
-    if "CaUsedAsEndEntity" in said:
-        return (
-            "its TLS certificate is self-signed and marked as an authority (CA:TRUE), which cannot"
-            " stand for a server: make it with -addext basicConstraints=critical,CA:FALSE, then"
-            " trust it with --ca-file FILE (`ca_file` in Python)"
-        )
-    if "not valid for name" in said:
-        return "its TLS certificate is for another host name"
-    if "Expired" in said:
-        return "its TLS certificate has expired"
-    return f"its TLS certificate is not valid ({said[:80]})"
+    told = (text for words, text in _FAULTS.items() if words in said)
+    return next(told, f"its TLS certificate is not valid ({said[:80]})")
 
 
 def _certificate_fault(error: Exception) -> str | None:

@@ -48,9 +48,8 @@ def usd(
 ) -> Decimal | None:
     """Return USD per whole token of a `latestRoundData` result; None if it is stale or invalid.
 
-    Without either answer of the node it is None as well.
-    Times are Unix seconds. The later of block time and clock counts: with a stalled node every
-    price would look fresh.
+    Without either answer of the node it is None as well. Times are Unix seconds. The later of block
+    time and clock counts: with a stalled node every price would look fresh.
     """
     if block_time is None or round_data is None or len(round_data) < _ROUND_BYTES:
         return None

@@ -87,7 +87,6 @@ def decode(
 
     `buy_token` is the wanted token: 1inch's `unoswap` names none, and is bound only if the pool
     proves it. With `accept_unbound` a method with readable but unproven terms is decoded, too.
-
     Raises UnboundCalldata with the broken rule, and MalformedCalldata for a broken layout.
     """
     method = _method(router, data)

@@ -23,8 +23,7 @@ from quietswap.orders.stores import PREFIX_OF, new_order_id
 from quietswap.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
 from quietswap.orders.tracking.single_process import GuardedRateStore, SingleProcessGuard
-from quietswap.prices.sources import Chainlink, CoinGecko, DefiLlama
-from quietswap.prices.usd import UsdPrices
+from quietswap.prices.usd import Chainlink, CoinGecko, DefiLlama, UsdPrices
 from quietswap.quoting.routes import CollectRoutes
 from quietswap.quoting.sources import Source, SourcePauses
 from quietswap.quoting.swap import QuoteSwap

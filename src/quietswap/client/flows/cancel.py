@@ -43,9 +43,6 @@ from quietswap.contract.orders import (
 )
 from quietswap.contract.requests import OrderCancelBody
 
-# What is asked of a cancel, and its result.
-
-
 MOST_FEE_WEI = 2 * 10**16
 """0.02 ETH, about 950 gwei per gas. The priority fee is 0, so only the base fee is paid."""
 _USER_CANCELLED = "USER_CANCELLED"

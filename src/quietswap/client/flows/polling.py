@@ -248,9 +248,6 @@ def _succeeded(what: str, receipt: node_calls.NodeReceipt) -> node_calls.NodeRec
     return receipt
 
 
-# Checks before signing that spare a refusal after it: the key, the wallet's ETH, and a trial.
-
-
 _REVERTED = 3
 _FAILS = re.compile(r"revert|gas required exceeds|out of gas", re.IGNORECASE)
 
@@ -301,15 +298,11 @@ def require_success(what: str, params: TransactionParams, wallet: str) -> Flow[N
         )
 
 
-# Open orders of a wallet, to keep other transactions of the wallet from using their nonces.
-#
-# Orders are private. No node counts their nonces, so only the service's history shows them.
-
-
 def find_open_order(wallet: str, polling: PollingPolicy, *, has_node: bool) -> Flow[str | None]:
     """Return the id of an open order of `wallet`; None if the service reports none.
 
-    Orders of all kinds count, because each has a nonce. One that the caller's node has in a block
+    Orders are private: no node counts their nonces, so only the service's history shows them. All
+    kinds count, because each has a nonce. One that the caller's node has in a block
     does not: its nonce is used, though the service may wait for more blocks. The service shows the
     orders of the caller's API client only. Each open status is requested separately, in the order
     of the transitions. So a long history, or a change of status between two requests, cannot hide

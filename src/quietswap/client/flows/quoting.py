@@ -48,11 +48,6 @@ from quietswap.quoting.loss import CONFIRM_BPS, Loss, accepted_bps, judge_swap, 
 from quietswap.routers import batch
 from quietswap.tokens.token import WETH
 
-# What a quote may lose, judged by the service's rule with the client's own figures.
-#
-# The service's judgement in the quote is not used: a hostile service would call every loss small.
-
-
 Q = TypeVar("Q")
 
 
@@ -64,6 +59,7 @@ def judge_quote(
 ) -> Loss:
     """Return the judgement of a quote, or of an indicative price with slippage 0.
 
+    The service's own is not used: a hostile service would call every loss small.
     `reference_percent` below the caller's reference; `gas_percent` as the caller measured it.
     """
     scoring = quote.scoring
@@ -300,9 +296,8 @@ def batched_quote(
 ) -> Flow[SwapQuoteResponse]:
     """Return the quote with the transaction of its batched form, checked by the service's rules.
 
-    `allowed` is what its router may move already, in smallest units.
-
-    Raises QuoteDeclined if the wallet cannot use it, and UnsafeQuote.
+    `allowed` is what its router may move already, in smallest units. Raises QuoteDeclined if the
+    wallet cannot use it, and UnsafeQuote.
     """
     wallet, params = request.wallet, quote.batch.transaction_params if quote.batch else None
     reason = (

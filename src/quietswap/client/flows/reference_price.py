@@ -22,13 +22,8 @@ _MOST_DECIMALS = 77
 
 @dataclass(frozen=True, slots=True)
 class ReferencePrice:
-    """USD per whole token, and the value of the sell amount in smallest units of the buy token.
+    """The value of the sell amount, in smallest units of the buy token and in USD."""
 
-    `sold_usd` is that value in USD.
-    """
-
-    sell_usd: Decimal
-    buy_usd: Decimal
     fair_amount: int
     sold_usd: Decimal
 
@@ -59,7 +54,7 @@ def find(request: SwapRequest) -> Flow[ReferencePrice | None]:
         return None
     sold_usd = Decimal(request.sell_amount).scaleb(-selling) * prices[0]
     fair = int((sold_usd / prices[1]).scaleb(buying))
-    return ReferencePrice(prices[0], prices[1], fair, sold_usd) if fair > 0 else None
+    return ReferencePrice(fair, sold_usd) if fair > 0 else None
 
 
 def usd_price(token: str) -> Flow[Decimal | None]:
@@ -68,12 +63,7 @@ def usd_price(token: str) -> Flow[Decimal | None]:
     if feed is None:
         return None
     block_time = yield from perform(node_calls.BLOCK_TIME)
-    try:
-        answer = yield from perform(
-            node_calls.view(feed.address, feeds.LATEST_ROUND_DATA, node_calls.octets)
-        )
-    except NodeRpcError:
-        return None
+    answer = yield from _read(feed.address, feeds.LATEST_ROUND_DATA)
     clock_s = (yield from read_clock()).unix_ms // 1000
     return feeds.usd(feed, answer, block_time=block_time, clock_s=clock_s)
 
@@ -120,13 +110,14 @@ def require_fair_with_gas(
 
 def read_settlers() -> Flow[frozenset[Address]]:
     """Return 0x's current and previous Settler; empty if its Deployer names none."""
-    owner = yield from _read(settlers.OWNER_OF)
-    previous = yield from _read(settlers.PREV)
+    owner = yield from _read(settlers.DEPLOYER, settlers.OWNER_OF)
+    previous = yield from _read(settlers.DEPLOYER, settlers.PREV)
     return settlers.genuine(owner, previous)
 
 
-def _read(data: bytes) -> Flow[bytes | None]:
+def _read(contract: str, data: bytes) -> Flow[bytes | None]:
+    """Return what a view function returns; None if it reverts."""
     try:
-        return (yield from perform(node_calls.view(settlers.DEPLOYER, data, node_calls.octets)))
+        return (yield from perform(node_calls.view(contract, data, node_calls.octets)))
     except NodeRpcError:
         return None

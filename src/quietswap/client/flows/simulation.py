@@ -62,10 +62,9 @@ def simulate_swap(
 ) -> Flow[SwapSimulation]:
     """Simulate the swap at the caller's own node; `must` refuses it if the node cannot.
 
-    It is not simulated before block `since`, which has the approval.
-
-    Raises UnsafeQuote when the swap reverts, delivers less than the minimum, takes anything but the
-    sell amount from the wallet, or has a gas limit far above the gas used.
+    It is not simulated before block `since`, which has the approval. Raises UnsafeQuote when the
+    swap reverts, delivers less than the minimum, takes anything but the sell amount from the
+    wallet, or has a gas limit far above the gas used.
     """
     block = yield from perform(node_calls.latest_block(since))
     wallet, router, head = request.wallet, quote.dex_route.target, hex(block.number)
