@@ -18,6 +18,14 @@ def _digits(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
+def _bounded(amount: int, unit: str = "") -> int:
+    if amount == 0:
+        raise BadAmount("the amount must be greater than zero")
+    if amount > UINT256_MAX:
+        raise BadAmount(f"the amount is larger than 2^256 - 1{unit}")
+    return amount
+
+
 def parse_units(text: str) -> int:
     """Return a positive amount in smallest units, 1 to 2**256 - 1.
 
@@ -28,12 +36,7 @@ def parse_units(text: str) -> int:
         raise BadAmount("an amount in smallest units is written with decimal digits only")
     if len(text) > _MAX_DIGITS:
         raise BadAmount("the amount is larger than 2^256 - 1")
-    amount = int(text)
-    if amount == 0:
-        raise BadAmount("the amount must be greater than zero")
-    if amount > UINT256_MAX:
-        raise BadAmount("the amount is larger than 2^256 - 1")
-    return amount
+    return _bounded(int(text))
 
 
 def parse_ether(text: str) -> int:
@@ -45,12 +48,7 @@ def parse_ether(text: str) -> int:
         raise BadAmount("an ETH amount has at most 18 decimals")
     if len(whole) > _MAX_DIGITS:
         raise BadAmount("the amount is larger than 2^256 - 1 wei")
-    wei = int(whole) * _WEI + int(fraction.ljust(_ETHER_DECIMALS, "0"))
-    if wei == 0:
-        raise BadAmount("the amount must be greater than zero")
-    if wei > UINT256_MAX:
-        raise BadAmount("the amount is larger than 2^256 - 1 wei")
-    return wei
+    return _bounded(int(whole) * _WEI + int(fraction.ljust(_ETHER_DECIMALS, "0")), " wei")
 
 
 def format_units(amount: int, decimals: int) -> str:

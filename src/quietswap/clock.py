@@ -18,9 +18,6 @@ class Clock(Protocol):
         """Wait for this number of seconds."""
 
 
-# The system clock.
-
-
 class SystemClock:
     monotonic = staticmethod(time.monotonic)
 

@@ -98,8 +98,6 @@ class CallBatcher(Generic[Q, A]):
                 future.set_result(answer)
 
 
-# Bounded gather: run one coroutine per item, a limited number at the same time.
-
 T = TypeVar("T")
 
 
@@ -123,9 +121,6 @@ async def bounded_gather(
     await asyncio.gather(*(worker() for _ in range(min(limit, len(items)))))
     if errors:
         raise errors[0]
-
-
-# Circuit breaker: stop calls to a dependency after repeated failures, and try again later.
 
 
 class CircuitBreaker:
@@ -168,8 +163,6 @@ class CircuitBreaker:
         """Open the circuit for this time, whatever the number of failures."""
         self._open_until = self._clock.monotonic() + seconds
 
-
-# Single flight: concurrent calls with one key share one execution and its result.
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -260,9 +253,6 @@ def _settle(
     callers.clear()
     for caller in waiting:
         settle(caller)
-
-
-# Token bucket: a sustained rate with a burst.
 
 
 @dataclass(slots=True)

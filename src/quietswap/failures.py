@@ -54,8 +54,6 @@ async def require_within_limits(
         limits.check_quotes(used.quotes + 1, now)
 
 
-# Run a turn of a background task so that its failure does not end the task.
-
 Result = TypeVar("Result")
 
 

@@ -10,8 +10,6 @@ from quietswap.orders.received import Movements
 from quietswap.quoting.quote import Route, RouteRequest
 from quietswap.tokens.token import Token
 
-# Port: simulation of routes for a wallet, and its results.
-
 
 @dataclass(frozen=True, slots=True)
 class AccountState:

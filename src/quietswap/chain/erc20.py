@@ -68,8 +68,6 @@ def _string(data: bytes, limit: int) -> bytes:
     return data[offset + 32 : offset + 32 + min(length, _READ_FACTOR * limit)]
 
 
-# Calldata to wrap ETH into canonical WETH9 and back, one to one.
-
 _DEPOSIT = bytes.fromhex("d0e30db0")
 _WITHDRAW = bytes.fromhex("2e1a7d4d")
 

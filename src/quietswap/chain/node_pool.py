@@ -11,19 +11,25 @@ from quietswap.concurrency import CircuitBreaker
 from quietswap.http_client import secrets_of
 
 _HEIGHT_TTL_S = 60.0
+_UNSUPPORTED_TTL_S = 15.0
 _METHODS = 64
 """Methods per node that are remembered as unsupported; the service calls about 12."""
 
 
 class NodeHealth:
-    """State of one node. `name` is the host only: path, query and password may contain keys."""
+    """State of one node. `name` is the host only: path, query and password may contain keys.
+
+    `failures` in a row open its circuit for `pause_s`; after that, one further failure does.
+    """
 
     def __init__(
         self,
         url: str,
         index: int,
-        circuit: CircuitBreaker,
-        lacks: TTLCache[str, None],
+        clock: Clock,
+        *,
+        failures: int,
+        pause_s: float,
         most_calls: int,
     ) -> None:
         parts = urlsplit(url)
@@ -32,10 +38,11 @@ class NodeHealth:
         self.name = f"{parts.hostname or 'node'}#{index + 1}"
         self.proven = False
         """Whether it returned the expected chain id."""
-        self.circuit = circuit
+        self.circuit = CircuitBreaker(clock, failures=failures, pause_s=pause_s)
         self.height: int | None = None
         self.height_at = -math.inf
-        self.lacks = lacks
+        self.lacks: TTLCache[str, None]
+        self.lacks = TTLCache(_METHODS, _UNSUPPORTED_TTL_S, timer=clock.monotonic)
         """Methods that it does not support."""
         self.most_calls = most_calls
         """Calls in one batch: the setting, or less as its refusals taught."""
@@ -51,34 +58,13 @@ class NodeHealth:
 class NodePool:
     """The configured nodes in their order; the last node with a complete response comes first.
 
-    A node more than `max_lag` blocks behind the highest other node lags. `failures` in a row open
-    the circuit of a node for `pause_s`, after which one further failure opens it again. A method
-    that a node does not support counts as missing for `unsupported_s`.
+    A node more than `max_lag` blocks behind the highest other node lags.
     """
 
-    def __init__(
-        self,
-        urls: Sequence[str],
-        clock: Clock,
-        *,
-        max_lag: int,
-        failures: int,
-        pause_s: float,
-        unsupported_s: float,
-        batch_size: int,
-    ) -> None:
-        if not urls:
+    def __init__(self, nodes: Sequence[NodeHealth], clock: Clock, *, max_lag: int) -> None:
+        if not nodes:
             raise ValueError("at least one node URL is needed")
-        self.all = [
-            NodeHealth(
-                url,
-                index,
-                CircuitBreaker(clock, failures=failures, pause_s=pause_s),
-                TTLCache(_METHODS, unsupported_s, timer=clock.monotonic),
-                batch_size,
-            )
-            for index, url in enumerate(urls)
-        ]
+        self.all = nodes
         self._clock = clock
         self._max_lag = max_lag
         self._current = 0

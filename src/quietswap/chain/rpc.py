@@ -33,7 +33,6 @@ from quietswap.http_client import BodyTooLarge, HttpClient, HttpError, HttpReply
 MAX_BYTES = 32 * 1024 * 1024
 """Bytes. A full block of calldata has several megabytes of JSON."""
 
-_UNSUPPORTED_TTL_S = 15.0
 _TOO_LARGE = "too_large"
 
 
@@ -110,15 +109,11 @@ class NodeRpcClient:
         self._probe_pause_s = probe_pause_s
         self._max_bytes = max_bytes
         self._on_failure = on_failure
-        self._nodes = NodePool(
-            urls,
-            clock,
-            max_lag=max_lag_blocks,
-            failures=failures,
-            pause_s=pause_s,
-            unsupported_s=_UNSUPPORTED_TTL_S,
-            batch_size=batch_size,
-        )
+        nodes = [
+            NodeHealth(url, at, clock, failures=failures, pause_s=pause_s, most_calls=batch_size)
+            for at, url in enumerate(urls)
+        ]
+        self._nodes = NodePool(nodes, clock, max_lag=max_lag_blocks)
         self._next_id = 1
         self._probed_at = 0.0
         self._probing: asyncio.Task[list[NodeStatus]] | None = None

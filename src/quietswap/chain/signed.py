@@ -15,8 +15,6 @@ from quietswap.amounts import UINT256_MAX
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address, keccak256, recover_signer
 
-# The EIP-1559 transaction to sign (https://eips.ethereum.org/EIPS/eip-1559).
-
 MAINNET = 1
 TYPE_2 = 2
 GAS_LIMIT_CAP = 16_777_216

@@ -30,8 +30,6 @@ from quietswap.quoting.scoring import Candidate, IndicativePrice
 from quietswap.quoting.wallet_effects import QuoteIssues, Shortfall
 from quietswap.routers import calldata
 
-# What a quote may lose, as the domain judges it, to contract Structs.
-
 
 def loss_judgement(loss: Loss) -> contract.LossJudgement:
     causes = (contract.LossCauseEntry(cause=one.cause.value, bps=one.bps) for one in loss.causes)
@@ -229,9 +227,6 @@ def _streamed_route(candidate: Candidate) -> contract.StreamedRoute:
         simulated=amount(candidate.simulated),
         estimated_gas=candidate.gas,
     )
-
-
-# Indicative prices: domain values to contract Structs.
 
 
 def price_response(price: IndicativePrice) -> contract.PriceResponse:

@@ -14,8 +14,6 @@ from quietswap.relays.settings import RelaySettings
 from quietswap.routers.batch import SwapBatch
 from quietswap.tokens.token import WETH, Token
 
-# The request to a source, its route, and the reasons for no route.
-
 
 @dataclass(frozen=True, slots=True)
 class RouteRequest:

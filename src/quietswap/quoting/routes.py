@@ -155,9 +155,6 @@ def _report(answer: SourceAnswer[Route], verdict: VerificationResult | None) -> 
     )
 
 
-# The tokens of a swap, if this service trades them.
-
-
 async def tradable_tokens(
     chain: ChainReader, policy: TokenPolicy, sell: Address, buy: Address
 ) -> tuple[Token, Token]:
@@ -179,8 +176,6 @@ def _known(token: Token | None, address: Address, field: str) -> Token:
         raise TokenNotSupported(token=address, reason=f"{field} is not an ERC-20 on mainnet")
     return token
 
-
-# The error for a quote when no source gave a usable route.
 
 _FOUND_NOTHING = frozenset({SourceOutcome.NO_ROUTE, SourceOutcome.UNSAFE})
 """The source answered, but gave no usable route. It does not answer for one that is away."""

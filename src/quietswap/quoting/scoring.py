@@ -145,9 +145,7 @@ def _with_reference(report: SourceReport, reference: int) -> SourceReport:
     return replace(report, reference_bps=bps, reason=reason)
 
 
-def believed(
-    market: PricingContext, candidates: "Sequence[Candidate] | Sequence[SourcePrice]"
-) -> PricingContext:
+def believed(market: PricingContext, candidates: "Promises") -> PricingContext:
     """Return the market without USD prices that the routes contradict.
 
     All candidates sell the same, so their median output is the swap's output. If it is worth more
@@ -162,13 +160,11 @@ def believed(
     return replace(market, rates=UsdRates(rates.eth, None, None))
 
 
-def _middle(candidates: "Sequence[Candidate] | Sequence[SourcePrice]") -> int:
+def _middle(candidates: "Promises") -> int:
     return median_low([candidate.worth for candidate in candidates])
 
 
-def gas_price_in_buy_token(
-    candidates: "Sequence[Candidate] | Sequence[SourcePrice]", market: PricingContext
-) -> Decimal | None:
+def gas_price_in_buy_token(candidates: "Promises", market: PricingContext) -> Decimal | None:
     """Return smallest units of the buy token per unit of gas, one figure for all candidates.
 
     With WETH on either side the swap's own rate is enough. Otherwise the price of either token is
@@ -261,8 +257,6 @@ def rank(
     return [candidate for _, candidate in sorted(enumerate(candidates), key=key)]
 
 
-# The price impact: how far a swap's rate is below the market rate, in percent.
-
 _HUNDRED = Decimal(100)
 
 
@@ -327,6 +321,10 @@ class IndicativePrice:
     gas_cost_usd: Decimal | None
     asked_at_ms: int
     sources: tuple[SourceReport, ...]
+
+
+Promises = Sequence[Candidate] | Sequence[SourcePrice]
+"""Outputs of the swap that sources promise, verified or not."""
 
 
 def rank_prices(

@@ -18,8 +18,6 @@ from quietswap.clock import Clock
 from quietswap.concurrency import CircuitBreaker, TokenBucket
 from quietswap.vendors.vendor import RequestBudget
 
-# The shares of a vendor's rate that clients have, from what each of them asks for.
-
 _MEMORY_S = 10.0
 """A request counts for the demand of its client for about so long."""
 _FIRST_S = 1.0

@@ -44,8 +44,6 @@ from quietswap.storage.orders import OrderStore
 from quietswap.storage.quotes import QuoteStore
 from quietswap.tokens.token import WETH, Token, TokenPolicy
 
-# Notes of a quote for the user, as plain text.
-
 
 def notes(
     best: scoring.Candidate, rates: scoring.UsdRates, quoted: scoring.UsdRates, *, weighed: bool
@@ -317,9 +315,6 @@ def _named(reports: Sequence[SourceReport], winner: str) -> tuple[SourceReport, 
         replace(report, outcome=SourceOutcome.WON) if report.source == winner else report
         for report in reports
     )
-
-
-# The batched form of a quote, for a wallet that is delegated (`quietswap.routers.batch`).
 
 
 async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchForm | None:

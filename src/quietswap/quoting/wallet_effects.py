@@ -210,9 +210,6 @@ def _words(data: bytes) -> list[bytes]:
     return [data[at : at + _WORD] for at in range(0, len(data), _WORD)]
 
 
-# The balances and allowances that a wallet lacks to submit a quote.
-
-
 @dataclass(frozen=True, slots=True)
 class Shortfall:
     """What the wallet has and what the transaction needs, in smallest units or wei.

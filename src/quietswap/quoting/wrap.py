@@ -111,9 +111,6 @@ def _params(operation: WrapOperation, amount: int, gas_limit: int, cap: int) -> 
     )
 
 
-# GET /api/v1/mev/wrap/info: a wallet's ETH and WETH, read in one round trip.
-
-
 class GetWrapInfo:
     """Name and symbol are constants of WETH9."""
 

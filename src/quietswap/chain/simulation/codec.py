@@ -151,8 +151,6 @@ def plausible_wei(needed: int, below: RandBelow) -> int:
     return needed + _ETHER // 1000 + below(_ETHER // 100 * 10 ** below(3))
 
 
-# The reason of a revert as text for logs and responses.
-
 _ERROR = bytes.fromhex("08c379a0")
 _PANIC = bytes.fromhex("4e487b71")
 _LONGEST = 120

@@ -5,9 +5,8 @@ one simulated block to the next, so candidates in one payload would affect each 
 candidate is therefore a separate payload in one JSON-RPC batch: one round trip, and all candidates
 start from the same state. Candidates that come later are further batches on the same block.
 
-A payload has two blocks. The first contains only the swap, as its transaction would run, so a
-contract cannot detect preparations. The second reads the wallet's balances after the swap. One
-further payload reads the balances before it, once for all candidates of all batches.
+`routes.py` says what a payload contains. One further payload reads the balances before the swap,
+once for all candidates of all batches.
 
 One candidate must not prevent the simulation of the others. If the batch fails, or a gas limit is
 raised, each candidate is sent as a separate concurrent request.
