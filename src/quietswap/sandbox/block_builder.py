@@ -142,7 +142,11 @@ class BlockBuilder:
         """Build blocks at a fixed rate until `halt`. A slow block delays the next one."""
         loop = asyncio.get_running_loop()
         due = loop.time() + self.block_time
-        while not await self._halted_before(due):
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(due):
+                    await self._halt.wait()
+                    return
             if not self.paused:
                 await self.mine(1)
             due = max(due + self.block_time, loop.time())
@@ -153,13 +157,6 @@ class BlockBuilder:
         This is a flag, because the HTTP client sometimes suppresses a cancellation.
         """
         self._halt.set()
-
-    async def _halted_before(self, due: float) -> bool:
-        try:
-            async with asyncio.timeout_at(due):
-                return await self._halt.wait()
-        except TimeoutError:
-            return False
 
     async def mine(self, blocks: int) -> int:
         number = 0

@@ -315,24 +315,22 @@ def _with_faults(part: str, active_faults: ActiveFaults, handler: Handler) -> Ha
     return answer
 
 
+@dataclass(eq=False)
 class ComponentServer:
     """Serves `handler` with the active faults of `name`.
 
     The fault `down` closes the port. The same port is used again afterwards.
     """
 
-    def __init__(
-        self,
-        name: str,
-        active_faults: ActiveFaults,
-        handler: Handler,
-        port: int = 0,
-        *,
-        yields: bool = False,
-    ) -> None:
-        self.name = name
-        self._active_faults = active_faults
-        self._server = HttpServer(_with_faults(name, active_faults, handler), port, yields=yields)
+    name: str
+    active_faults: ActiveFaults
+    handler: Handler
+    port: int = 0
+    yields: bool = False
+
+    def __post_init__(self) -> None:
+        handler = _with_faults(self.name, self.active_faults, self.handler)
+        self._server = HttpServer(handler, self.port, yields=self.yields)
         self._moves: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
         self._is_wanted = False
@@ -345,7 +343,7 @@ class ComponentServer:
         """Listen, unless the part is `down` from the start, and return the URL."""
         await self._server.start()
         self._is_wanted = True
-        self._active_faults.listen(self._changed)
+        self.active_faults.listen(self._changed)
         await self._settle()
         return self._server.url
 
@@ -366,7 +364,7 @@ class ComponentServer:
 
     async def _settle(self) -> None:
         async with self._turn:
-            if self._is_wanted and not self._active_faults.shows(self.name, "down"):
+            if self._is_wanted and not self.active_faults.shows(self.name, "down"):
                 await self._server.start()
             else:
                 await self._server.stop()

@@ -135,24 +135,20 @@ _NO_DELEGATION = re.compile(rb'"code":\s*"0xef01(?!00[0-9a-f]{40}")', re.IGNOREC
 """Code in JSON that begins like a delegation of EIP-7702 and is none. It ends anvil."""
 
 
+@dataclass(eq=False)
 class NodeProxy:
     """`handle` serves JSON-RPC over HTTP POST on any path. Close it when done."""
 
-    def __init__(
-        self,
-        rpc: SandboxRpcClient,
-        chain_lock: ReadWriteLock,
-        public: set[str],
-        active_faults: ActiveFaults,
-    ) -> None:
-        self._rpc = rpc
-        self._chain_lock = chain_lock
-        self._public = public
-        self._active_faults = active_faults
+    rpc: SandboxRpcClient
+    chain_lock: ReadWriteLock
+    public: set[str]
+    active_faults: ActiveFaults
+
+    def __post_init__(self) -> None:
         self._fork: tuple[Fault, _Fork] | None = None
         self._random = random.Random(1)
         # client requests do not wait for the sandbox's own connections
-        self._pool = SandboxRpcClient(rpc.url)
+        self._pool = SandboxRpcClient(self.rpc.url)
 
     async def close(self) -> None:
         await self._pool.close()
@@ -160,7 +156,7 @@ class NodeProxy:
     async def handle(self, request: HttpRequest) -> Answer:
         if request.method != "POST":
             return HttpResponse(405, b"method not allowed", "text/plain")
-        fault = self._active_faults.of(NAME)
+        fault = self.active_faults.of(NAME)
         if fault and fault.kind == "flap" and self._random.random() < fault.share:
             return HttpResponse(502, b"Bad Gateway", "text/plain")
         try:
@@ -169,8 +165,8 @@ class NodeProxy:
             return error.reply
         calls = body if isinstance(body, list) else [body]
         sent = (call.get("params") for call in calls if call["method"] in _SENDING)
-        self._public.update(_hash(params[0]) for params in sent if params)
-        async with self._chain_lock.visit():
+        self.public.update(_hash(params[0]) for params in sent if params)
+        async with self.chain_lock.visit():
             method = await self._method(fault) if fault else None
             ending = (call for call in calls if _ends_anvil(call["method"], call.get("params")))
             if method is None and not any(ending):
@@ -181,7 +177,7 @@ class NodeProxy:
         """Return what answers single calls under this fault; None when anvil answers them."""
         match fault.kind:
             case "lag":
-                return partial(behind, self._rpc, fault.number)
+                return partial(behind, self.rpc, fault.number)
             case "fork":
                 return (await self._forked(fault)).call
             case "no_simulate":
@@ -195,8 +191,8 @@ class NodeProxy:
     async def _forked(self, fault: Fault) -> _Fork:
         """Return the fork, which begins at the first request under this fault."""
         if self._fork is None or self._fork[0] is not fault:
-            head = await self._rpc.number("eth_blockNumber")
-            self._fork = (fault, _Fork(self._rpc, max(head - fault.number, 0)))
+            head = await self.rpc.number("eth_blockNumber")
+            self._fork = (fault, _Fork(self.rpc, max(head - fault.number, 0)))
         return self._fork[1]
 
     async def _without_simulation(self, method: str, params: list[Any]) -> Any:
@@ -205,17 +201,17 @@ class NodeProxy:
         return await self._plain(method, params)
 
     async def _with_receipts(self, spoil: _Spoil, method: str, params: list[Any]) -> Any:
-        answer = await self._rpc.call(method, *params)
+        answer = await self.rpc.call(method, *params)
         if answer is None or method not in {"eth_getTransactionReceipt", "eth_getBlockReceipts"}:
             return answer
-        head = await self._rpc.number("eth_blockNumber")
+        head = await self.rpc.number("eth_blockNumber")
         if isinstance(answer, dict):
             return spoil(answer, head)
         shown = [spoil(receipt, head) for receipt in answer]
         return None if None in shown else shown
 
     async def _plain(self, method: str, params: list[Any]) -> Any:
-        return await self._rpc.call(method, *params)
+        return await self.rpc.call(method, *params)
 
 
 def _guarded(answer: rpc_server.Method) -> rpc_server.Method:

@@ -149,9 +149,9 @@ class Searcher:
         receipts = [await self._chain.receipt(tx.hash) for tx in bundle.row[-3:]]
         if any(one is None or int(one["blockNumber"], 16) != block for one in receipts):
             return
-        front, victim, back = (from_receipt(one) for one in receipts if one is not None)
-        if front.succeeded and victim.succeeded and back.succeeded:
-            self.attacks.append(_attack(bundle, block, front, victim, back))
+        results = [from_receipt(one) for one in receipts if one is not None]
+        if all(result.succeeded for result in results):
+            self.attacks.append(_attack(bundle, block, results))
 
     def forget(self, above: int) -> None:
         """Drop the attacks in blocks above number `above`, which a reorg removed."""
@@ -161,13 +161,10 @@ class Searcher:
         self, before: tuple[Transaction, ...], victim: Transaction, base_fee: int
     ) -> list[Bundle]:
         unharmed = (await simulate(self._chain.rpc, [*before, victim]))[-1]
-        if not unharmed.succeeded:
-            return []
-        found = []
-        for swap in unharmed.v2_swaps():
-            bundle = await self._attack_on(swap, before, victim, base_fee, unharmed)
-            found += [bundle] if bundle else []
-        return found
+        swaps = unharmed.v2_swaps() if unharmed.succeeded else []
+        of_victim = before, victim, base_fee, unharmed
+        found = [await self._attack_on(swap, *of_victim) for swap in swaps]
+        return [bundle for bundle in found if bundle]
 
     async def _attack_on(
         self,
@@ -221,18 +218,13 @@ def _trade(
     return sign(fields, SEARCHER.private_key)
 
 
-def _attack(
-    bundle: Bundle,
-    block: int,
-    front: ExecutionResult,
-    victim: ExecutionResult,
-    back: ExecutionResult,
-) -> dict[str, Any]:
+def _attack(bundle: Bundle, block: int, results: Sequence[ExecutionResult]) -> dict[str, Any]:
     """Return a mined sandwich for JSON: amounts in smallest units as text, as JSON rounds numbers.
 
     `victimExpected` is the victim's output without the attack. Profit and loss are before gas, in
     USD at genesis prices.
     """
+    front, victim, back = results
     entered, left = front.v2_swaps()[0], back.v2_swaps()[0]
     profit = left.amount_out - entered.amount_in
     token, expected = _output(bundle.unharmed, bundle.victim.sender)

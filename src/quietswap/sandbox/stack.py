@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Never
@@ -200,6 +200,7 @@ OPERATOR_SECRET = "qo_" + "5a" * 32
 """The secret of the operator of every such sandbox, public as well."""
 
 
+@dataclass(eq=False)
 class SandboxStack:
     """A network with its service; `block_time` in seconds.
 
@@ -208,23 +209,14 @@ class SandboxStack:
     `patience_s` replaces the time limits of the service's calls, for a busy machine.
     """
 
-    def __init__(
-        self,
-        ports: Ports | None = None,
-        *,
-        block_time: float = 2.0,
-        faults: Sequence[tuple[str, Fault]] = (),
-        stores: StoreUrls | None = None,
-        patience_s: float | None = None,
-    ) -> None:
-        self._ports = ports or Ports()
-        self._stores = stores
-        self._patience_s = patience_s
-        self._block_time = block_time
-        self._faults = faults
-        self._stack = AsyncExitStack()
-        self.stage: SandboxNetwork | None = None
-        self.service: ServiceProcess | None = None
+    ports: Ports = field(default_factory=Ports)
+    block_time: float = 2.0
+    faults: Sequence[tuple[str, Fault]] = ()
+    stores: StoreUrls | None = None
+    patience_s: float | None = None
+    stage: SandboxNetwork | None = field(default=None, init=False)
+    service: ServiceProcess | None = field(default=None, init=False)
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
 
     async def start(self) -> dict[str, Any]:
         """Start everything and return what a client needs, as `sandbox --json` prints it.
@@ -233,19 +225,19 @@ class SandboxStack:
         """
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="quietswap-")))
         network = running_network(
-            self._block_time, self._faults, self._ports.parts(), yields=self._ports.stable
+            self.block_time, self.faults, self.ports.parts(), yields=self.ports.stable
         )
         stage = await self._stack.enter_async_context(network)
-        port = self._stack.enter_context(self._ports.choose_api())
-        settings, block_time = folder / "quietswap.toml", self._block_time
-        slow = self._patience_s
-        text = settings_text(stage.urls, folder, port, block_time, self._stores, patience_s=slow)
+        port = self._stack.enter_context(self.ports.choose_api())
+        settings, block_time = folder / "quietswap.toml", self.block_time
+        slow = self.patience_s
+        text = settings_text(stage.urls, folder, port, block_time, self.stores, patience_s=slow)
         settings.write_text(text, "utf-8")
         service = ServiceProcess(settings, port)
         self._stack.push_async_callback(service.stop)
         self.stage, self.service = stage, service
         operator, known = "sandbox", (API_KEY, WALLET_RPC_SECRET, OPERATOR_SECRET)
-        if self._stores is not None:
+        if self.stores is not None:
             await service.migrate()
             # a database that outlives the sandbox gets no public secret, and may have this operator
             operator, known = f"sandbox-{secrets.token_hex(4)}", ("", "", "")
@@ -256,7 +248,7 @@ class SandboxStack:
 
     def moved(self, facts: Mapping[str, Any]) -> list[str]:
         """Return a line for each usual port that was in use; `facts` is the result of `start`."""
-        return self._ports.moved(facts)
+        return self.ports.moved(facts)
 
     async def broken(self) -> Never:
         """Wait until anvil or the service ends by itself. Raises ServiceFailed."""

@@ -1,8 +1,7 @@
 """What an adapter is, and HTTP access to a vendor, shared by all that have it."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import ClassVar, Protocol, TypeVar
 
@@ -32,13 +31,14 @@ class VendorAdapter(Protocol):
         """Return one complete route. Raises quietswap.quoting.quote.NoRoute."""
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
-        """Return an indicative price. Raises quietswap.quoting.quote.NoRoute."""
+        """Return an indicative price, in one call. Raises quietswap.quoting.quote.NoRoute."""
 
 
 _SHORTEST_KEY = 8
 
 
-class HttpAdapter(ABC):
+@dataclass(eq=False, repr=False)  # no key in a log
+class HttpAdapter:
     """Base of the adapters. A subclass sets `vendor`, and `slippage_bps` if its vendor limits it.
 
     It implements `route` and `price`, and `_refused` for what `_answered` does not take.
@@ -48,32 +48,19 @@ class HttpAdapter(ABC):
     vendor: ClassVar[Vendor]
     slippage_bps: ClassVar[tuple[int, int]] = (0, 10_000)
 
-    def __init__(
-        self,
-        http: HttpClient,
-        *,
-        base_url: str | None = None,
-        client_name: str = "quietswap",
-        timeout_s: float = 3.0,
-        api_key: str | None = None,
-    ) -> None:
-        self._http = http
-        self._base = (base_url or self.vendor.url or "").rstrip("/")
-        self._client = client_name
-        self._timeout_s = timeout_s
-        self._api_key = api_key
+    http: HttpClient
+    base_url: str | None = None
+    client_name: str = "quietswap"
+    timeout_s: float = 3.0
+    api_key: str | None = None
+
+    def __post_init__(self) -> None:
+        self._base = (self.base_url or self.vendor.url or "").rstrip("/")
         self._headers = self._auth()
 
     @property
     def name(self) -> str:
         return self.vendor.name
-
-    @abstractmethod
-    async def route(self, request: RouteRequest) -> Route: ...
-
-    @abstractmethod
-    async def price(self, request: SourcePriceRequest) -> SourcePrice:
-        """Return an indicative price without a wallet, in one call. Raises NoRoute."""
 
     def _auth(self) -> dict[str, str]:
         return {}
@@ -90,12 +77,12 @@ class HttpAdapter(ABC):
         body: bytes | None = None,
     ) -> T:
         """Return the body of a response with status 200, to a POST of `body`. Raises NoRoute."""
-        url, headers, timeout_s = self._base + path, self._headers, self._timeout_s
+        url, headers, timeout_s = self._base + path, self._headers, self.timeout_s
         try:
             if body is None:
-                asking = self._http.get(url, params=params, headers=headers, timeout_s=timeout_s)
+                asking = self.http.get(url, params=params, headers=headers, timeout_s=timeout_s)
             else:
-                asking = self._http.post(
+                asking = self.http.post(
                     url, body, headers=headers, timeout_s=timeout_s, repeatable=True
                 )
             reply = self._without_key(await asking)
@@ -109,7 +96,7 @@ class HttpAdapter(ABC):
 
     def _without_key(self, reply: HttpReply) -> HttpReply:
         """Return the response without the operator's key: clients see a vendor's sentences."""
-        key = (self._api_key or "").encode()
+        key = (self.api_key or "").encode()
         if len(key) < _SHORTEST_KEY or key not in reply.body:
             return reply
         return replace(reply, body=reply.body.replace(key, b"***"))

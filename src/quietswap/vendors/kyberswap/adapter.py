@@ -66,8 +66,8 @@ class Adapter(HttpAdapter):
     slippage_bps = (0, 2000)
 
     def _auth(self) -> dict[str, str]:
-        key = {"x-api-key": self._api_key} if self._api_key else {}
-        return {"x-client-id": self._client, **key}
+        key = {"x-api-key": self.api_key} if self.api_key else {}
+        return {"x-client-id": self.client_name, **key}
 
     async def route(self, request: RouteRequest) -> Route:
         """Request a route, then its calldata. `timeout_s` limits each of the two calls."""
@@ -77,7 +77,7 @@ class Adapter(HttpAdapter):
             **dict.fromkeys(("sender", "recipient", "origin"), request.wallet),
             "slippageTolerance": request.slippage_bps,  # bps; the vendor's default is 0
             "deadline": request.deadline,
-            "source": self._client,
+            "source": self.client_name,
         }
         path, packed = "/ethereum/api/v1/route/build", msgspec.json.encode(body)
         built = _data(await self._answered(path, _Answer[_BuildData], body=packed))

@@ -29,7 +29,7 @@ class Adapter(HttpAdapter):
     slippage_bps = (0, 5000)
 
     def _auth(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self._api_key or ''}"}
+        return {"authorization": f"Bearer {self.api_key or ''}"}
 
     async def route(self, request: RouteRequest) -> Route:
         own = {

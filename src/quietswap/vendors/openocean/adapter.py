@@ -63,7 +63,7 @@ class Adapter(HttpAdapter):
     slippage_bps = (5, 5000)
 
     def _auth(self) -> dict[str, str]:
-        return {"apikey": self._api_key} if self._api_key else {}
+        return {"apikey": self.api_key} if self.api_key else {}
 
     async def route(self, request: RouteRequest) -> Route:
         wallet = {"account": request.wallet, "sender": request.wallet}

@@ -57,12 +57,12 @@ class Adapter(HttpAdapter):
     async def _asked(
         self, path: str, request: RouteRequest | SourcePriceRequest, own: dict[str, str]
     ) -> _Answer:
-        own |= {"apiKey": self._api_key} if self._api_key else {}
+        own |= {"apiKey": self.api_key} if self.api_key else {}
         query = {
             "tokenIn": request.sell.address,
             "tokenOut": request.buy.address,
             "amount": str(request.sell_amount),
-            "referrer": self._client,
+            "referrer": self.client_name,
         }
         return await self._answered(path, _Answer, query | own)
 

@@ -65,11 +65,11 @@ class Adapter(HttpAdapter):
     vendor = VENDOR
 
     def _auth(self) -> dict[str, str]:
-        return {"x-api-key": self._api_key} if self._api_key else {}
+        return {"x-api-key": self.api_key} if self.api_key else {}
 
     async def route(self, request: RouteRequest) -> Route:
         own = {"userAddress": request.wallet, "slippage": str(request.slippage_bps)}  # bps
-        answer = await self._answered("/swap", _Answer, _query(request, self._client) | own)
+        answer = await self._answered("/swap", _Answer, _query(request, self.client_name) | own)
         priced, tx = answer.priceRoute, answer.txParams
         _same_swap(request, priced)
         target = read.address(tx.to, "txParams.to")
@@ -90,7 +90,9 @@ class Adapter(HttpAdapter):
         )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
-        query = _query(request, self._client) | {"excludeRFQ": "true"}  # as /swap does by itself
+        query = _query(request, self.client_name) | {
+            "excludeRFQ": "true"
+        }  # as /swap does by itself
         priced = (await self._answered("/prices", _Prices, query)).priceRoute
         _same_swap(request, priced)
         return SourcePrice(VENDOR.name, _net(priced), read.gas(priced.gasCost))

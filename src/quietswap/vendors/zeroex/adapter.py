@@ -51,7 +51,7 @@ class Adapter(HttpAdapter):
     vendor = VENDOR
 
     def _auth(self) -> dict[str, str]:
-        return {"0x-version": "v2", "0x-api-key": self._api_key or ""}
+        return {"0x-version": "v2", "0x-api-key": self.api_key or ""}
 
     async def route(self, request: RouteRequest) -> Route:
         own = {"taker": request.wallet, "slippageBps": str(request.slippage_bps)}  # bps
