@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from quietswap.api.endpoint import OperationEndpoint, UnknownPath, exact_route
+from quietswap.api.endpoint import OperationEndpoint, exact_route
 from quietswap.api.middleware.errors import ErrorHandlerMiddleware, OnAnswer, RequestMiddleware
 from quietswap.api.middleware.headers import ResponseHeadersMiddleware
 from quietswap.api.middleware.rate_limits import AuthenticationMiddleware, RateLimitMiddleware
@@ -115,7 +115,7 @@ def _api_routes(
             )
             for path, by_method in paths.items()
         ),
-        exact_route("/api/{path:path}", UnknownPath(), middleware=protected),
+        exact_route("/api/{path:path}", Router(), middleware=protected),  # 404 for any method
         *sessions,
         exact_route(WALLET_RPC_PATH, WalletRpcEndpoint(use_cases, options, body_memory, clock)),
     ]

@@ -58,8 +58,7 @@ def page(document: dict[str, Any]) -> str:
 
 
 def _link(operation: dict[str, Any]) -> str:
-    name, summary = operation["operationId"], escape(operation["summary"])
-    return f'<li><a href="#{name}">{summary}</a></li>'
+    return f'<li><a href="#{operation["operationId"]}">{escape(operation["summary"])}</a></li>'
 
 
 def _section(path: str, method: str, operation: dict[str, Any]) -> str:
@@ -185,11 +184,10 @@ def _list(found: Iterable[tuple[str, str, bool, str]]) -> str:
 
 def _errors(responses: dict[str, Any]) -> Iterator[str]:
     for status, response in responses.items():
-        if status == "200":
-            continue
-        for code, example in response["content"]["application/json"]["examples"].items():
-            title = f"{status} {code}: {example['summary']}"
-            yield f"<div data-part>{_example(title, example['value'])}</div>"
+        if status != "200":
+            for code, example in response["content"]["application/json"]["examples"].items():
+                title = f"{status} {code}: {example['summary']}"
+                yield f"<div data-part>{_example(title, example['value'])}</div>"
 
 
 def _example(title: str, value: Any) -> str:

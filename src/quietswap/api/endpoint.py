@@ -129,13 +129,6 @@ def operation_name(scope: Scope) -> str:
     return str(getattr(found, "name", "other"))
 
 
-class UnknownPath:
-    """The ASGI endpoint of paths without an operation."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raise HTTPException(404)
-
-
 def exact_route(
     path: str,
     endpoint: Callable[..., Any],
