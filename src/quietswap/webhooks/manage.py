@@ -61,6 +61,7 @@ class ManageWebhooks:
         return webhook, secret
 
     async def list(self, key: ApiKey) -> Sequence[Webhook]:
+        """Return the webhooks, oldest first."""
         return await self.webhooks.list(key.client_id)
 
     async def find(self, key: ApiKey, webhook_id: str) -> Webhook:
