@@ -3,16 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from quietswap.contract import base
-from quietswap.contract.base import (
-    AddressText,
-    Count,
-    Envelope,
-    RequestStruct,
-    Timestamp,
-    UrlText,
-    WireStruct,
-    doc,
-)
+from quietswap.contract.base import AddressText, Count, Envelope, Timestamp, WireStruct, doc
 from quietswap.errors.clients import Scope, UsdText
 
 
@@ -58,7 +49,7 @@ class UsageEnvelope(Envelope[UsageResponse], frozen=True, kw_only=True):
     """Answer of GET /api/v1/mev/usage."""
 
 
-class WebSessionBody(RequestStruct, frozen=True, kw_only=True):
+class WebSessionBody(base.RequestStruct, frozen=True, kw_only=True):
     """Body of POST /web/session."""
 
     address: Annotated[str | None, doc("A wallet's account, in any case.")] = None
@@ -75,7 +66,7 @@ class WebSessionResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=Tr
     """The session of a browser. Its secret is in an HttpOnly cookie."""
 
     chain_id: Annotated[int, doc("Chain that the service is for", 1)]
-    explorer_url: Annotated[UrlText, doc("Block explorer")]
+    explorer_url: Annotated[base.UrlText, doc("Block explorer")]
     connected: Annotated[ConnectionCheck, doc("How to check a wallet's RPC URL")]
     quote_seconds: Annotated[int, doc("Seconds that a swap quote is valid", 30)]
     taken_seconds: Annotated[int, doc("After so many seconds its transaction is refused", 60)]
@@ -136,7 +127,7 @@ class RpcTokenPath(WireStruct, frozen=True, kw_only=True):
     ]
 
 
-class RpcTokenBody(RequestStruct, frozen=True, kw_only=True):
+class RpcTokenBody(base.RequestStruct, frozen=True, kw_only=True):
     """Body of POST /api/v1/mev/rpc."""
 
     wallets: Annotated[
@@ -187,7 +178,7 @@ class CreatedRpcToken(RpcToken, frozen=True, kw_only=True, omit_defaults=True):
     """A new RPC URL. The URL contains a secret and cannot be shown again."""
 
     url: Annotated[
-        UrlText, doc("The RPC URL for the wallet", "https://swap.example/rpc/qr_" + "5a" * 32)
+        base.UrlText, doc("The RPC URL for the wallet", "https://swap.example/rpc/qr_" + "5a" * 32)
     ]
 
 

@@ -6,18 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from quietswap.contract import base
-from quietswap.contract.base import (
-    AddressText,
-    AmountText,
-    Count,
-    Envelope,
-    HashText,
-    OrderState,
-    Tier,
-    Timestamp,
-    WireStruct,
-    doc,
-)
+from quietswap.contract.base import AddressText, AmountText, Count, Tier, Timestamp, WireStruct, doc
 from quietswap.orders.received import ReceivedIssue
 from quietswap.tokens.token import WETH
 
@@ -60,10 +49,10 @@ class ExportedOrder(WireStruct, frozen=True, kw_only=True):
 
     order_id: Annotated[str, doc("Order id; wraps and cancels have one here", base.ORDER_ID)]
     kind: Annotated[Literal["swap", "wrap", "cancel"], doc("Kind", "swap", type="string")]
-    status: OrderState
+    status: base.OrderState
     wallet: Annotated[AddressText, doc("Wallet", base.WALLET)]
     nonce: Annotated[Count, doc("Nonce of the transaction", 7)]
-    tx_hash: HashText
+    tx_hash: base.HashText
     created_at: Annotated[Timestamp, doc("When the service accepted it (ISO 8601, UTC)")]
     submitted_at: Annotated[Timestamp | None, doc("When the relay took it; null: never")] = None
     mined_at: Annotated[Timestamp | None, doc("Time of its block; null: not mined")] = None
@@ -201,5 +190,5 @@ class OrderStatsResponse(WireStruct, frozen=True, kw_only=True):
     relays: Annotated[tuple[StatsGroup, ...], doc("By relay")]
 
 
-class OrderStatsEnvelope(Envelope[OrderStatsResponse], frozen=True, kw_only=True):
+class OrderStatsEnvelope(base.Envelope[OrderStatsResponse], frozen=True, kw_only=True):
     """The answer of GET /api/v1/mev/stats."""

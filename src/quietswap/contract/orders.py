@@ -5,25 +5,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from quietswap.contract import base
-from quietswap.contract.base import (
-    POLLING_INTERVAL_S,
-    TERMINAL,
-    AddressText,
-    AmountText,
-    Count,
-    Envelope,
-    ExecutableUntil,
-    HashText,
-    HexText,
-    OrderKindName,
-    OrderState,
-    RelayName,
-    Tier,
-    Timestamp,
-    UrlText,
-    WireStruct,
-    doc,
-)
+from quietswap.contract.base import AmountText, Count, Envelope, Tier, Timestamp, WireStruct, doc
 from quietswap.contract.transactions import SentMetadata, TransactionParams
 from quietswap.orders.order import FailureCode
 from quietswap.orders.received import ReceivedIssue, RefundStatus
@@ -40,7 +22,7 @@ FeePaid = Annotated[
 class Received(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     """What the wallet received. Either `amount` or `reason` is present."""
 
-    token: Annotated[AddressText, doc("Bought token (EIP-55 checksummed)", base.USDC)]
+    token: Annotated[base.AddressText, doc("Bought token (EIP-55 checksummed)", base.USDC)]
     amount: Annotated[
         AmountText | None,
         doc(
@@ -93,7 +75,7 @@ class Reference(WireStruct, frozen=True, kw_only=True):
 
 OrderId = Annotated[str, doc("Order id", base.ORDER_ID)]
 TrackingUrl = Annotated[
-    UrlText, doc("Tracking URL of the relay", f"https://relay.example/tx/{base.TX_HASH}")
+    base.UrlText, doc("Tracking URL of the relay", f"https://relay.example/tx/{base.TX_HASH}")
 ]
 CreatedAt = Annotated[Timestamp, doc("When the service accepted the order (ISO 8601, UTC)")]
 SubmittedAt = Annotated[
@@ -125,33 +107,33 @@ BlockNumber = Annotated[Count, doc("Block number", 23_800_000)]
 GasUsed = Annotated[AmountText, doc("Gas units used", "180123")]
 GasPrice = Annotated[AmountText, doc("Wei per gas unit actually paid", "1000000000")]
 SellAmount = Annotated[AmountText, doc("Sell amount, smallest units", base.ONE_ETHER)]
-SoldToken = Annotated[AddressText, doc("Sold token (EIP-55 checksummed)", WETH)]
-BoughtToken = Annotated[AddressText, doc("Bought token (EIP-55 checksummed)", base.USDC)]
+SoldToken = Annotated[base.AddressText, doc("Sold token (EIP-55 checksummed)", WETH)]
+BoughtToken = Annotated[base.AddressText, doc("Bought token (EIP-55 checksummed)", base.USDC)]
 
 
 class SwapOrder(WireStruct, frozen=True, kw_only=True):
     """A submitted swap."""
 
     order_id: OrderId
-    provider: RelayName
+    provider: base.RelayName
     tier: Tier
-    status: OrderState
+    status: base.OrderState
     submitted_at: SubmittedAtOrNull
     expires_at: ExpiresAt
-    executable_until: ExecutableUntil = None
+    executable_until: base.ExecutableUntil = None
     estimated_execution_time: Annotated[str, doc("Estimate for people", "15-45 seconds")]
     tracking_url: TrackingUrl
     provider_order_id: Annotated[
         str | None, doc("The relay's own identifier", base.TX_HASH, type="string")
     ]
-    tx_hash: HashText
+    tx_hash: base.HashText
 
 
 class Tracking(WireStruct, frozen=True, kw_only=True):
     """How to follow the order."""
 
     status_endpoint: Annotated[str, doc("Path to poll", f"/api/v1/mev/orders/{base.ORDER_ID}")]
-    polling_interval: Annotated[float, doc("Seconds between polls", POLLING_INTERVAL_S)]
+    polling_interval: Annotated[float, doc("Seconds between polls", base.POLLING_INTERVAL_S)]
 
 
 class SwapOrderResponse(WireStruct, frozen=True, kw_only=True):
@@ -192,10 +174,10 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
     """Status record of an order. Members that are not known yet are absent."""
 
     order_id: OrderId
-    status: OrderState
+    status: base.OrderState
     created_at: CreatedAt
     order_params: Annotated[OrderParams, doc("What the order swaps")]
-    tx_hash: HashText | None = None
+    tx_hash: base.HashText | None = None
     submitted_at: SubmittedAt | None = None
     block_number: BlockNumber | None = None
     gas_used: GasUsed | None = None
@@ -204,7 +186,9 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
         Timestamp | None, doc("Time of its block; present once confirmed (ISO 8601, UTC)")
     ] = None
     error: Annotated[OrderFailure | None, doc("Why the order failed or was cancelled")] = None
-    kind: Annotated[OrderKindName | UnsetType, doc("What the order's transaction does")] = UNSET
+    kind: Annotated[base.OrderKindName | UnsetType, doc("What the order's transaction does")] = (
+        UNSET
+    )
     received: Annotated[
         Received | None, doc("What the wallet received; present once a block includes a swap")
     ] = None
@@ -227,13 +211,13 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
         str | None, doc("Which searchers the relay is told to share it with", enum=ShareMode)
     ] = None
     relay_answer: RelayAnswer = None
-    executable_until: ExecutableUntil | UnsetType = UNSET
+    executable_until: base.ExecutableUntil | UnsetType = UNSET
     nonce: Annotated[Count | None, doc("Nonce of its transaction", 7)] = None
 
     @property
     def is_terminal(self) -> bool:
         """Whether polling may stop."""
-        return self.status in TERMINAL
+        return self.status in base.TERMINAL
 
 
 class OrderSummary(WireStruct, frozen=True, kw_only=True):
@@ -249,14 +233,14 @@ class HistoryItem(WireStruct, frozen=True, kw_only=True):
     """One order of the history."""
 
     order_id: OrderId
-    status: Annotated[OrderState, doc("Order status", "confirmed")]
+    status: Annotated[base.OrderState, doc("Order status", "confirmed")]
     tx_hash: Annotated[str | None, doc("Transaction hash; null if not submitted")] = None
     block_number: Annotated[Count | None, doc("Block number; null if not confirmed")] = None
     created_at: CreatedAt
     confirmed_at: Annotated[
         Timestamp | None, doc("Time of its block; null if not confirmed (ISO 8601, UTC)")
     ] = None
-    kind: OrderKindName = "swap"
+    kind: base.OrderKindName = "swap"
     relay_answer: RelayAnswer = None
     summary: Annotated[OrderSummary, doc("Tokens and amounts of the order")]
 
@@ -296,8 +280,8 @@ TargetId = Annotated[OrderId, doc("Id of the order to cancel")]
 class CancelTransactionParams(TransactionParams, frozen=True, kw_only=True):
     """The EIP-1559 transaction to sign, unchanged: an empty transfer of the wallet to itself."""
 
-    to: Annotated[AddressText, doc("The wallet itself (EIP-55 checksummed)", base.WALLET)]
-    data: Annotated[HexText, doc("No calldata", const="0x")]
+    to: Annotated[base.AddressText, doc("The wallet itself (EIP-55 checksummed)", base.WALLET)]
+    data: Annotated[base.HexText, doc("No calldata", const="0x")]
     value: Annotated[AmountText, doc("No wei", const="0")]
     gas_limit: Annotated[
         AmountText,
@@ -317,7 +301,7 @@ class CancelQuoteResponse(WireStruct, frozen=True, kw_only=True):
     """Answer to a body without signedTransaction: what to sign, valid for 5 minutes."""
 
     order_id: TargetId
-    provider: RelayName
+    provider: base.RelayName
     transaction_params: Annotated[CancelTransactionParams, doc("The transaction to sign")]
     provider_metadata: SentMetadata
     created_at: Annotated[
@@ -331,20 +315,20 @@ class CancelTarget(WireStruct, frozen=True, kw_only=True):
     """The order to cancel; the chain decides which of the two transactions is mined."""
 
     order_id: TargetId
-    status: OrderState
+    status: base.OrderState
 
 
 class Cancel(WireStruct, frozen=True, kw_only=True):
     """The cancel, an order with its own id."""
 
     order_id: Annotated[OrderId, doc("Id of the cancel, for polling", "cnl_01")]
-    provider: RelayName
+    provider: base.RelayName
     tier: Tier
-    status: OrderState
+    status: base.OrderState
     submitted_at: SubmittedAt
     expires_at: ExpiresAt
     tracking_url: TrackingUrl
-    tx_hash: HashText
+    tx_hash: base.HashText
 
 
 class CancelOrderResponse(WireStruct, frozen=True, kw_only=True):

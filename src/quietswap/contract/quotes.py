@@ -5,20 +5,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from quietswap.contract import base
-from quietswap.contract.base import (
-    BESIDE_DATA,
-    AddressText,
-    AmountText,
-    Count,
-    Envelope,
-    EnvelopeTimestamp,
-    ExecutableUntil,
-    Figure,
-    HexText,
-    WireStruct,
-    doc,
-    ref,
-)
+from quietswap.contract.base import AddressText, AmountText, Count, Figure, WireStruct, doc, ref
 from quietswap.contract.transactions import SwapMevProtection, TransactionParams
 from quietswap.quoting import quote
 from quietswap.quoting.loss import LossCause, LossLevel
@@ -65,7 +52,7 @@ class DexRoute(WireStruct, frozen=True, kw_only=True):
         tuple[Annotated[AddressText, doc("Token (EIP-55 checksummed)", WETH)], ...],
         doc("Tokens along the path"),
     ]
-    data: Annotated[HexText, doc("Swap calldata as hex; do not change it", base.CALLDATA)]
+    data: Annotated[base.HexText, doc("Swap calldata as hex; do not change it", base.CALLDATA)]
 
 
 class Scoring(WireStruct, frozen=True, kw_only=True):
@@ -217,7 +204,7 @@ class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):
         True
     )
     dex_route: Annotated[DexRoute, doc("The route")]
-    executable_until: ExecutableUntil = None
+    executable_until: base.ExecutableUntil = None
     scoring: Annotated[Scoring, doc("Value of the route after gas")]
     alternatives: Annotated[tuple[AlternativeEntry, ...], doc("Lower-ranked routes, best first")]
     mev_analysis: Annotated[MevAnalysis, doc("Estimated loss to a sandwich in the public mempool")]
@@ -235,7 +222,7 @@ class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):
         doc("Approve and swap in one transaction; null for a wallet that is not delegated"),
     ] = None
     timestamp: Annotated[
-        EnvelopeTimestamp | UnsetType, doc("The envelope's timestamp", **BESIDE_DATA)
+        base.EnvelopeTimestamp | UnsetType, doc("The envelope's timestamp", **base.BESIDE_DATA)
     ] = UNSET
     """Set by the client from the envelope; the service does not send it in `data`."""
 
@@ -245,10 +232,10 @@ class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):
         return self.verification is not None and self.verification.status == "verified"
 
 
-class SwapQuoteEnvelope(Envelope[SwapQuoteResponse], frozen=True, kw_only=True):
+class SwapQuoteEnvelope(base.Envelope[SwapQuoteResponse], frozen=True, kw_only=True):
     """The answer of GET /api/v1/quote; the only answer with a timestamp."""
 
-    timestamp: EnvelopeTimestamp = 0
+    timestamp: base.EnvelopeTimestamp = 0
 
 
 class StreamedRoute(WireStruct, frozen=True, kw_only=True):
@@ -319,7 +306,7 @@ class PriceResponse(WireStruct, frozen=True, kw_only=True):
     ] = None
 
 
-class PriceEnvelope(Envelope[PriceResponse], frozen=True, kw_only=True):
+class PriceEnvelope(base.Envelope[PriceResponse], frozen=True, kw_only=True):
     """The answer of GET /api/v1/price; `timestamp` is when the sources were asked."""
 
-    timestamp: EnvelopeTimestamp = 0
+    timestamp: base.EnvelopeTimestamp = 0

@@ -10,15 +10,7 @@ from msgspec import Meta
 
 from quietswap.chain.signed import MAINNET
 from quietswap.contract import base
-from quietswap.contract.base import (
-    AddressText,
-    EtherText,
-    Figure,
-    RequestStruct,
-    WireStruct,
-    doc,
-    ref,
-)
+from quietswap.contract.base import AddressText, EtherText, RequestStruct, WireStruct, doc, ref
 from quietswap.orders.order import OrderKind, OrderStatus
 from quietswap.quoting.quote import WrapOperation
 from quietswap.tokens.token import WETH
@@ -155,7 +147,7 @@ class WrapInfoQuery(WireStruct, frozen=True, kw_only=True):
 class EstimatedProtection(RequestStruct, frozen=True, kw_only=True):
     """Estimated protection."""
 
-    amount: Annotated[Figure | None, doc("Amount in `currency`.", 12.5)] = None
+    amount: Annotated[base.Figure | None, doc("Amount in `currency`.", 12.5)] = None
     currency: Annotated[str | None, doc("Currency, such as USD.", "USD")] = None
 
 
@@ -209,7 +201,7 @@ class SwapOrderParams(RequestStruct, frozen=True, kw_only=True):
     slippage_bps: Annotated[_Whole, doc("The quote's slippage, basis points.", 50)]
     selected_tier: Annotated[_Whole, doc("The quote's providerMetadata.tier.", 2)]
     threat_analysis: Annotated[ThreatAnalysis, doc("The threat in the client's view; not used.")]
-    transaction_value_usd: Annotated[Figure, doc("The quote's scoring.netValueUsd.", 2999.1)]
+    transaction_value_usd: Annotated[base.Figure, doc("The quote's scoring.netValueUsd.", 2999.1)]
     dex_route: Annotated[OrderedRoute, doc("The quote's dexRoute.")]
     referrer: Annotated[str | None, doc("Referrer identifier.", "example")] = None
 

@@ -5,15 +5,7 @@ from typing import Annotated
 import msgspec
 
 from quietswap.contract import base
-from quietswap.contract.base import (
-    AddressText,
-    AmountText,
-    Count,
-    Envelope,
-    UrlText,
-    WireStruct,
-    doc,
-)
+from quietswap.contract.base import AddressText, AmountText, Count, Envelope, WireStruct, doc
 from quietswap.contract.wraps import Balance
 from quietswap.tokens.token import WETH, TokenWarning
 
@@ -31,9 +23,9 @@ class TokenEntry(WireStruct, frozen=True, kw_only=True):
     symbol: Annotated[str, doc("Symbol, at most 32 characters; not unique", "WETH")]
     name: Annotated[str, doc("Name, at most 60 characters; not unique", "Wrapped Ether")]
     decimals: _Decimals
-    logo_uri: Annotated[UrlText | None, doc("https or ipfs URL of the logo, from the list")] = (
-        msgspec.field(name="logoURI", default=None)
-    )
+    logo_uri: Annotated[
+        base.UrlText | None, doc("https or ipfs URL of the logo, from the list")
+    ] = msgspec.field(name="logoURI", default=None)
     lists: Annotated[
         tuple[ListName, ...], doc("Lists that contain the token; empty: unlisted")
     ] = ()

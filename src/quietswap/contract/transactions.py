@@ -5,19 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from quietswap.contract import base
-from quietswap.contract.base import (
-    AddressText,
-    AmountText,
-    Count,
-    Figure,
-    HexText,
-    RelayName,
-    Tier,
-    UrlText,
-    WireStruct,
-    doc,
-    ref,
-)
+from quietswap.contract.base import AddressText, AmountText, Count, HexText, WireStruct, doc, ref
 from quietswap.relays.settings import PROVIDER, EndpointType, ShareMode
 from quietswap.tokens.token import WETH
 
@@ -55,7 +43,7 @@ class WrapTransactionParams(TransactionParams, frozen=True, kw_only=True):
 class MevRelayMetadata(WireStruct, frozen=True, kw_only=True):
     """Relay settings."""
 
-    endpoint: Annotated[UrlText, doc("Relay RPC endpoint URL with query parameters")]
+    endpoint: Annotated[base.UrlText, doc("Relay RPC endpoint URL with query parameters")]
     endpoint_type: Annotated[str, doc("Relay endpoint", enum=EndpointType)]
     share_mode: Annotated[str, doc("Which searchers may see the transaction", enum=ShareMode)]
     revert_protection: Annotated[
@@ -70,7 +58,7 @@ class SwapMevRelayMetadata(MevRelayMetadata, frozen=True, kw_only=True):
     """Relay settings of a swap."""
 
     expected_rebate: Annotated[
-        Figure | None, doc("Expected rebate in USD", 0.04, type="number")
+        base.Figure | None, doc("Expected rebate in USD", 0.04, type="number")
     ] = None
 
 
@@ -78,7 +66,7 @@ class ProviderMetadata(WireStruct, frozen=True, kw_only=True):
     """Send this back unchanged with the signed transaction."""
 
     provider: Annotated[str, doc("The relay", const=PROVIDER)]
-    tier: Tier
+    tier: base.Tier
     mev_relay_metadata: Annotated[MevRelayMetadata, doc("Relay settings")]
 
 
@@ -102,7 +90,7 @@ SentMetadata = Annotated[
 class MevProtection(WireStruct, frozen=True, kw_only=True):
     """How the transaction is protected."""
 
-    provider: RelayName
+    provider: base.RelayName
     transaction_params: Annotated[TransactionParams, doc("The transaction to sign")]
     provider_metadata: SentMetadata
 

@@ -5,22 +5,7 @@ from typing import Annotated
 import msgspec
 
 from quietswap.contract import base
-from quietswap.contract.base import (
-    AddressText,
-    AmountText,
-    Count,
-    Envelope,
-    EtherText,
-    HashText,
-    OrderState,
-    RelayName,
-    Timestamp,
-    UrlText,
-    WireStruct,
-    WrapOperation,
-    doc,
-    ref,
-)
+from quietswap.contract.base import AmountText, Count, Envelope, EtherText, UrlText, WireStruct, doc
 from quietswap.contract.orders import SubmittedAtOrNull, TrackingUrl
 from quietswap.contract.quotes import LossJudgement
 from quietswap.contract.transactions import WrapMevProtection
@@ -38,7 +23,7 @@ class WrapQuoteResponse(WireStruct, frozen=True, kw_only=True):
             pattern="^weth_(wrap|unwrap)_[0-9]+_[0-9a-zA-Z]+$",
         ),
     ]
-    operation: WrapOperation
+    operation: base.WrapOperation
     amount: Annotated[EtherText, doc("Amount in ETH", "1.5")]
     amount_wei: Annotated[AmountText, doc("Amount in wei", "1500000000000000000")]
     input_token: Annotated[str, doc("ETH, or the WETH address", "ETH")]
@@ -46,11 +31,13 @@ class WrapQuoteResponse(WireStruct, frozen=True, kw_only=True):
     mev_protection: Annotated[WrapMevProtection, doc("How the wrap or unwrap is protected")]
     deadline: Annotated[Count, doc("Expiry in Unix seconds", 1_800_000_300)]
     estimated_gas: Annotated[AmountText, doc("Estimated gas units", "45041")]
-    created_at: Annotated[Timestamp, doc("Time of issue (ISO 8601, UTC)", base.TIME)]
-    valid_until: Annotated[Timestamp, doc("Expiry (ISO 8601, UTC)", "2027-01-15T08:05:00.000Z")]
+    created_at: Annotated[base.Timestamp, doc("Time of issue (ISO 8601, UTC)", base.TIME)]
+    valid_until: Annotated[
+        base.Timestamp, doc("Expiry (ISO 8601, UTC)", "2027-01-15T08:05:00.000Z")
+    ]
     loss: Annotated[
         LossJudgement | None,
-        doc("Its gas, where that is more than a tenth of the amount", **ref("LossJudgement")),
+        doc("Its gas, where that is more than a tenth of the amount", **base.ref("LossJudgement")),
     ] = None
 
     notes: Annotated[tuple[Annotated[str, doc("Note")], ...], doc("Notes for people")] = ()
@@ -71,14 +58,14 @@ class WrapQuoteData(WireStruct, frozen=True, kw_only=True):
 class WrapOrderResponse(WireStruct, frozen=True, kw_only=True):
     """A submitted wrap or unwrap; its transaction hash identifies it."""
 
-    operation: WrapOperation
-    tx_hash: HashText
-    sender: Annotated[AddressText, doc("Sender (EIP-55 checksummed)", base.WALLET)] = msgspec.field(
-        name="from"
+    operation: base.WrapOperation
+    tx_hash: base.HashText
+    sender: Annotated[base.AddressText, doc("Sender (EIP-55 checksummed)", base.WALLET)] = (
+        msgspec.field(name="from")
     )
     amount: Annotated[EtherText, doc("Amount in ETH", "1.5")]
-    status: OrderState
-    provider: RelayName
+    status: base.OrderState
+    provider: base.RelayName
     tracking_url: TrackingUrl
     explorer_url: Annotated[
         UrlText,
@@ -96,7 +83,7 @@ class WrapOrderData(WireStruct, frozen=True, kw_only=True):
 class WethToken(WireStruct, frozen=True, kw_only=True):
     """The WETH contract."""
 
-    address: Annotated[AddressText, doc("Contract (EIP-55 checksummed)", WETH)]
+    address: Annotated[base.AddressText, doc("Contract (EIP-55 checksummed)", WETH)]
     name: Annotated[str, doc("Token name", "Wrapped Ether")]
     symbol: Annotated[str, doc("Token symbol", "WETH")]
     decimals: Annotated[Count, doc("Decimals", const=18)]

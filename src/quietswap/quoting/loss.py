@@ -82,6 +82,7 @@ class Loss:
 
     @property
     def is_priced(self) -> bool:
+        """Return whether there was a price to compare with."""
         return all(figure.bps is not None for figure in self.causes)
 
     def __str__(self) -> str:

@@ -8,17 +8,9 @@ from quietswap.chain.chain import NodeUnavailable
 from quietswap.clients.client import ApiKey
 from quietswap.failures import service_unavailable
 from quietswap.foreign_text import harmless
+from quietswap.tokens import token as view
 from quietswap.tokens.metadata import TokenReader
-from quietswap.tokens.token import (
-    Token,
-    TokenPage,
-    TokenPolicy,
-    TokenView,
-    TokenWarning,
-    TransferFee,
-    WalletHoldings,
-    own_warnings,
-)
+from quietswap.tokens.token import Token, TokenPage, TokenPolicy, TokenView, TokenWarning
 from quietswap.tokens.token_list import BUILT_IN, ListedToken, TokenCatalogue
 
 _LONGEST_SEARCH = 100
@@ -84,7 +76,7 @@ class ListTokens:
     def _view(
         self,
         token: ListedToken,
-        fee: TransferFee | None,
+        fee: view.TransferFee | None,
         decimals: int | None,
         *warnings: TokenWarning,
     ) -> TokenView:
@@ -101,7 +93,7 @@ class ListTokens:
             logo_uri=token.logo_uri,
             lists=token.lists,
             transfer_fee_bps=fee.bps if fee else None,
-            warnings=(*warnings, *own_warnings(token.address, fee)),
+            warnings=(*warnings, *view.own_warnings(token.address, fee)),
         )
 
 
@@ -124,7 +116,7 @@ class GetBalances:
 
     async def __call__(
         self, key: ApiKey, wallet: Address, tokens: Sequence[Address]
-    ) -> WalletHoldings:
+    ) -> view.WalletHoldings:
         """Return ETH, and each token once. Raises ServiceUnavailable."""
         with service_unavailable():
             once = tuple(dict.fromkeys(tokens))

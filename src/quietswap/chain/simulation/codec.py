@@ -208,6 +208,8 @@ class _BlockWire(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class NodeLog(msgspec.Struct, frozen=True):
+    """One event log as a node sends it."""
+
     address: str
     topics: tuple[str, ...]
     data: str

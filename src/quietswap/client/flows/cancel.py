@@ -4,17 +4,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from quietswap.client import api_calls, node_calls
-from quietswap.client.errors import (
-    ClientError,
-    NonceMismatch,
-    NonceTooLow,
-    OrderStillOpen,
-    QuoteDeclined,
-    StatusContradiction,
-    UnsafeQuote,
-    ValidationError,
-)
+from quietswap.client import api_calls, errors, node_calls
+from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import (
@@ -25,15 +16,6 @@ from quietswap.client.flows.polling import (
     retry_transient,
 )
 from quietswap.client.flows.quote_checks import check_params, is_accepted, require_cost, require_int
-from quietswap.client.flows.submission_outcome import (
-    OutcomeWatch,
-    SignedOrders,
-    SubmittedTransaction,
-    TransactionOutcome,
-    error_for_outcome,
-    watch_outcome,
-    with_transaction,
-)
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.contract.orders import (
     CancelOrderEnvelope,
@@ -88,7 +70,7 @@ class CancelResult:
     submission: CancelOrderResponse | None
     end: OrderStatusResponse | None
     status: OrderStatusResponse
-    fate: TransactionOutcome | None
+    fate: outcome.TransactionOutcome | None
     swap: node_calls.NodeReceipt | None = None
 
     @property
@@ -105,8 +87,8 @@ class CancelResult:
         """
         if self.fate is not None:
             return self.swap is None and self.fate in (
-                TransactionOutcome.MINED,
-                TransactionOutcome.REVERTED,
+                outcome.TransactionOutcome.MINED,
+                outcome.TransactionOutcome.REVERTED,
             )
         by_service = self.status.error is not None and self.status.error.code == _USER_CANCELLED
         return by_service or (self.end is not None and self.end.block_number is not None)
@@ -117,7 +99,7 @@ CANCEL_GAS, MOST_CANCEL_GAS = 21_000, 100_000
 The rest of a limit that is too high is not paid."""
 _RECEIPT_LOOKS = 10
 
-Event = CancelQuoteResponse | CancelOrderResponse | OrderStatusResponse | OutcomeWatch
+Event = CancelQuoteResponse | CancelOrderResponse | OrderStatusResponse | outcome.OutcomeWatch
 Watch = Callable[[Event], None]
 
 
@@ -142,7 +124,7 @@ def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
     }
     found = [name for name, is_so in faults.items() if is_so] + check_params(params)
     if found:
-        kind = NonceMismatch if other_nonce and len(found) == 1 else UnsafeQuote
+        kind = errors.NonceMismatch if other_nonce and len(found) == 1 else errors.UnsafeQuote
         raise kind(f"the cancel has {', '.join(found)}: not signed")
     require_cost("its gas", params.max_gas_cost, request.most_fee_wei, "most_fee_wei (--most-fee)")
 
@@ -166,7 +148,7 @@ def cancel(
     signer: Signer,
     polling: PollingPolicy,
     watch: Watch,
-    orders: SignedOrders,
+    orders: outcome.SignedOrders,
     *,
     has_node: bool,
 ) -> Flow[CancelResult]:
@@ -182,7 +164,7 @@ def cancel(
         yield from require_mainnet()
     before = yield from perform(api_calls.order_status(request.order_id))
     if before.tx_hash is None:
-        raise QuoteDeclined(
+        raise errors.QuoteDeclined(
             f"the record of order {request.order_id} names no txHash, as of one that was never"
             " sent; what became of it cannot be checked: not signed"
         )
@@ -192,35 +174,35 @@ def cancel(
     params = quote.transaction_params
     nonce = params.nonce or 0
     if has_node and nonce < (yield from perform(node_calls.nonce(request.wallet, "latest"))):
-        raise NonceMismatch(f"nonce {nonce} of the cancel is used already: not signed")
+        raise errors.NonceMismatch(f"nonce {nonce} of the cancel is used already: not signed")
     watch(quote)
     if not is_accepted(request.accept, quote):
-        raise QuoteDeclined("the cancel was not accepted")
+        raise errors.QuoteDeclined("the cancel was not accepted")
     if has_node:
         yield from require_eth(params, request.wallet)
         yield from require_success("the cancel", params, request.wallet)
     signed = sign(to_sign(params), signer, request.wallet)
-    sent = SubmittedTransaction(
+    sent = outcome.SubmittedTransaction(
         "the cancel", hash_of(signed), request.wallet, nonce, request.order_id
     )
     race = _Race(quote, before, before.tx_hash, request.tx_hash)
-    trouble: ClientError | None = None
+    trouble: errors.ClientError | None = None
     try:
         yield from _run(race, signed, sent.tx_hash, polling, watch)
-    except ClientError as error:
+    except errors.ClientError as error:
         trouble = error
     if not has_node:
-        if isinstance(trouble, OrderStillOpen):
-            raise with_transaction(trouble, sent)
+        if isinstance(trouble, errors.OrderStillOpen):
+            raise outcome.with_transaction(trouble, sent)
         if trouble is not None:
-            raise error_for_outcome(
-                TransactionOutcome.OPEN, str(trouble), sent, trouble
+            raise outcome.error_for_outcome(
+                outcome.TransactionOutcome.OPEN, str(trouble), sent, trouble
             ) from trouble
         return race.result(None, None)
     return (yield from _seen(race, sent, trouble, polling, watch))
 
 
-def _signed_here(request: CancelRequest, orders: SignedOrders) -> CancelRequest:
+def _signed_here(request: CancelRequest, orders: outcome.SignedOrders) -> CancelRequest:
     """Add nonce and hash of an order that this client submitted. Raises NonceMismatch."""
     own = orders.get(request.order_id)
     if own is None:
@@ -228,7 +210,7 @@ def _signed_here(request: CancelRequest, orders: SignedOrders) -> CancelRequest:
     nonce = own.nonce if request.nonce is None else request.nonce
     tx_hash = own.tx_hash if request.tx_hash is None else request.tx_hash.lower()
     if (request.wallet.lower(), nonce, tx_hash) != (own.wallet.lower(), own.nonce, own.tx_hash):
-        raise NonceMismatch(
+        raise errors.NonceMismatch(
             f"order {request.order_id} was signed as transaction {own.tx_hash} with nonce"
             f" {own.nonce} of {own.wallet}: not signed"
         )
@@ -243,23 +225,23 @@ def _tied(request: CancelRequest, named: str, *, has_node: bool) -> Flow[CancelR
     """
     own, nonce, known = request.tx_hash, request.nonce, None
     if own is not None and own.lower() != named.lower():
-        raise UnsafeQuote(
+        raise errors.UnsafeQuote(
             f"the service says that the order is transaction {named}, but you signed {own}: not"
             " signed"
         )
     if has_node:
-        with suppress(ClientError):
+        with suppress(errors.ClientError):
             known = yield from perform(node_calls.sender_and_nonce(named))
     if nonce is None and own is not None and known is not None:
         nonce = known[1]
     if nonce is None:
-        raise QuoteDeclined(
+        raise errors.QuoteDeclined(
             "only the service knows which nonce the order has; it could name that of another"
             " transaction of the wallet: not signed. Give the nonce that you signed the order with"
             " (--nonce): `quietswap swap` prints it"
         )
     if known is not None and known != (request.wallet.lower(), nonce):
-        raise UnsafeQuote(
+        raise errors.UnsafeQuote(
             f"by your own node the order's transaction {named} is nonce {known[1]} of {known[0]},"
             f" not nonce {nonce} of the wallet: not signed"
         )
@@ -280,7 +262,7 @@ class _Race:
     end: OrderStatusResponse | None = None
 
     def result(
-        self, fate: TransactionOutcome | None, swap: node_calls.NodeReceipt | None
+        self, fate: outcome.TransactionOutcome | None, swap: node_calls.NodeReceipt | None
     ) -> CancelResult:
         return CancelResult(self.quote, self.taken, self.end, self.status, fate, swap)
 
@@ -306,9 +288,9 @@ def submit(
     """Return the accepted cancel; None if the order had ended before."""
     try:
         answer = yield from retry_transient(cancel_call(quote, signed), polling)
-    except (NonceTooLow, ValidationError) as error:
+    except (errors.NonceTooLow, errors.ValidationError) as error:
         reason = getattr(error.details, "reason", None)
-        if isinstance(error, ValidationError) and reason != "ORDER_ENDED":
+        if isinstance(error, errors.ValidationError) and reason != "ORDER_ENDED":
             raise
         return None
     require_same(hash_of(signed), answer.cancel.tx_hash)
@@ -316,7 +298,7 @@ def submit(
 
 
 def _rival(
-    race: _Race, sent: SubmittedTransaction, polling: PollingPolicy, looks: int
+    race: _Race, sent: outcome.SubmittedTransaction, polling: PollingPolicy, looks: int
 ) -> Flow[node_calls.NodeReceipt | None]:
     """Return the receipt of the order's transaction if the cancel can no longer be mined for it.
 
@@ -336,45 +318,47 @@ def _rival(
 
 
 def _fate(
-    race: _Race, sent: SubmittedTransaction, polling: PollingPolicy
-) -> Flow[tuple[TransactionOutcome, node_calls.NodeReceipt | None]]:
+    race: _Race, sent: outcome.SubmittedTransaction, polling: PollingPolicy
+) -> Flow[tuple[outcome.TransactionOutcome, node_calls.NodeReceipt | None]]:
     """Return the cancel's outcome, and the receipt of the order's transaction if that was mined.
 
     The latter decides at once. A used nonce without a receipt takes two blocks to be sure of.
     """
     try:
         swap = yield from _rival(race, sent, polling, 1)
-    except ClientError:
+    except errors.ClientError:
         swap = None  # it is read again
     if swap is not None:
-        return TransactionOutcome.REPLACED, swap
-    fate, _ = yield from watch_outcome(sent, polling, polling.doubt_s)
+        return outcome.TransactionOutcome.REPLACED, swap
+    fate, _ = yield from outcome.watch_outcome(sent, polling, polling.doubt_s)
     return fate, (yield from _rival(race, sent, polling, _RECEIPT_LOOKS))
 
 
 def _seen(
     race: _Race,
-    sent: SubmittedTransaction,
-    trouble: ClientError | None,
+    sent: outcome.SubmittedTransaction,
+    trouble: errors.ClientError | None,
     polling: PollingPolicy,
     watch: Watch,
 ) -> Flow[CancelResult]:
     """Return the result by the receipts of both transactions at the caller's own node."""
     status = race.status.status
     said = f"the service says that the order is {status}"
-    watch(OutcomeWatch(said if trouble is None else str(trouble), sent, polling.doubt_s))
+    watch(outcome.OutcomeWatch(said if trouble is None else str(trouble), sent, polling.doubt_s))
     try:
         fate, swap = yield from _fate(race, sent, polling)
-    except ClientError as error:
+    except errors.ClientError as error:
         why = f"your own node does not say what became of the order's own {race.tx_hash} ({error})"
-        raise error_for_outcome(TransactionOutcome.OPEN, why, sent, error) from error
+        raise outcome.error_for_outcome(
+            outcome.TransactionOutcome.OPEN, why, sent, error
+        ) from error
     if swap is not None:
         if swap.succeeded and race.status.is_terminal and status != "confirmed":
-            raise StatusContradiction(race.quote.order_id, status, race.tx_hash)
+            raise errors.StatusContradiction(race.quote.order_id, status, race.tx_hash)
         return race.result(fate, swap)
-    if fate is TransactionOutcome.OPEN and isinstance(trouble, OrderStillOpen):
-        raise with_transaction(trouble, sent)
-    if fate is TransactionOutcome.OPEN:
+    if fate is outcome.TransactionOutcome.OPEN and isinstance(trouble, errors.OrderStillOpen):
+        raise outcome.with_transaction(trouble, sent)
+    if fate is outcome.TransactionOutcome.OPEN:
         why = str(trouble) if trouble else f"{said}, but your own node does not show it"
-        raise error_for_outcome(fate, why, sent, trouble) from trouble
+        raise outcome.error_for_outcome(fate, why, sent, trouble) from trouble
     return race.result(fate, None)

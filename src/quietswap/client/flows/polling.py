@@ -8,18 +8,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quietswap import errors
-from quietswap.client import api_calls, node_calls, wire
-from quietswap.client.errors import (
-    ApiError,
-    ClientError,
-    Forbidden,
-    NodeRpcError,
-    OrderStillOpen,
-    QuoteDeclined,
-    TransactionFailed,
-    TransactionReplaced,
-)
+from quietswap import errors as codes
+from quietswap.client import api_calls, errors, node_calls, wire
 from quietswap.client.event_stream import AwaitEvent
 from quietswap.client.flows.effects import Flow, Sleep, await_event, perform, read_clock
 from quietswap.client.signing import require_same
@@ -75,7 +65,7 @@ class PollingPolicy:
     longest_backoff_s: float = 30.0
     node_interval_s: float = 2.0
     doubt_s: float = 60.0
-    on_trouble: Callable[[ClientError, float], None] | None = None
+    on_trouble: Callable[[errors.ClientError, float], None] | None = None
     stream: bool = True
 
     def __post_init__(self) -> None:
@@ -95,19 +85,19 @@ class PollingPolicy:
         known = _USUAL_LIFE_S if ends_in_s is None else ends_in_s
         return min(max(known + _GRACE_S, _LEAST_PATIENCE_S), _MOST_PATIENCE_S)
 
-    def wait(self, failures: int, error: ClientError) -> Sleep:
+    def wait(self, failures: int, error: errors.ClientError) -> Sleep:
         """Call `on_trouble` for the nth failure in a row, and return the pause."""
         seconds = self.backoff(failures, error)
         if self.on_trouble is not None:
             self.on_trouble(error, seconds)
         return Sleep(seconds)
 
-    def backoff(self, failures: int, error: ClientError) -> float:
+    def backoff(self, failures: int, error: errors.ClientError) -> float:
         """Return the pause in s after the nth failure in a row; at least the error's `retryAfter`.
 
         `retryAfter` is limited to `bounds.MOST_RETRY_S`.
         """
-        asked = error.retry_after if isinstance(error, ApiError) else None
+        asked = error.retry_after if isinstance(error, errors.ApiError) else None
         grown = self.first_backoff_s * 2.0 ** min(failures - 1, 16)
         return max(min(grown, self.longest_backoff_s), asked or 0.0)
 
@@ -122,7 +112,7 @@ def retry_transient(
     for failures in range(1, attempts):
         try:
             return (yield from perform(call))
-        except ClientError as error:
+        except errors.ClientError as error:
             if not error.is_transient:
                 raise
             yield polling.wait(failures, error)
@@ -179,11 +169,11 @@ def follow_order(
     failures, state = 0, "unknown"
     changes = _Changes(order_id, is_streamed=polling.stream)
     while True:
-        trouble: ClientError | None = None
+        trouble: errors.ClientError | None = None
         wait = interval
         try:
             record = yield from perform(api_calls.order_status(order_id))
-        except ClientError as error:
+        except errors.ClientError as error:
             if not error.is_transient:
                 raise
             failures += 1
@@ -197,7 +187,7 @@ def follow_order(
                 return record
         waited = (yield from read_clock()).seconds - started
         if waited + wait > patience_s:
-            raise trouble or OrderStillOpen(order_id, state, waited)
+            raise trouble or errors.OrderStillOpen(order_id, state, waited)
         if trouble is None:
             yield from changes.wait(wait, patience_s - waited)
         else:
@@ -221,7 +211,7 @@ def wait_for_receipt(
         try:
             next_nonce = yield from perform(node_calls.nonce(wallet, "latest"))
             receipt = yield from perform(node_calls.receipt(tx_hash))
-        except ClientError as error:
+        except errors.ClientError as error:
             failures += 1
             if not error.is_transient:
                 raise
@@ -235,16 +225,16 @@ def wait_for_receipt(
         if passed_by and first_passed is None:
             first_passed = now
         if first_passed is not None and passed_by >= sure_after and now - first_passed >= SURE_S:
-            raise TransactionReplaced(tx_hash)
+            raise errors.TransactionReplaced(tx_hash)
         waited = now - started
         if waited + wait > polling.until():
-            raise OrderStillOpen(tx_hash, "not mined", waited)
+            raise errors.OrderStillOpen(tx_hash, "not mined", waited)
         yield Sleep(wait)
 
 
 def _succeeded(what: str, receipt: node_calls.NodeReceipt) -> node_calls.NodeReceipt:
     if not receipt.succeeded:
-        raise TransactionFailed(what, receipt.transaction_hash)
+        raise errors.TransactionFailed(what, receipt.transaction_hash)
     return receipt
 
 
@@ -259,11 +249,11 @@ def require_trade_scope(polling: PollingPolicy) -> Flow[None]:
     """
     found = yield from retry_transient(api_calls.usage(), polling)
     if found.scope != KeyScope.TRADE.value:
-        told = errors.Forbidden(scope=found.scope, required=KeyScope.TRADE.value)
+        told = codes.Forbidden(scope=found.scope, required=KeyScope.TRADE.value)
         body = ErrorEnvelope(
             error=told.code, message=told.message, details=told.details, suggestion=told.suggestion
         )
-        raise Forbidden(body, ERRORS[told.code].status)
+        raise errors.Forbidden(body, ERRORS[told.code].status)
 
 
 def require_eth(params: TransactionParams, wallet: str) -> Flow[None]:
@@ -274,7 +264,7 @@ def require_eth(params: TransactionParams, wallet: str) -> Flow[None]:
     cost = params.value + params.max_gas_cost
     held = yield from perform(node_calls.eth_balance(wallet))
     if held < cost:
-        raise QuoteDeclined(
+        raise errors.QuoteDeclined(
             f"the wallet holds {held} wei of ETH, and the transaction may cost {cost} wei"
         )
 
@@ -287,12 +277,14 @@ def require_success(what: str, params: TransactionParams, wallet: str) -> Flow[N
     call = {"from": wallet, "to": params.to, "data": params.data, "value": hex(params.value)}
     try:
         gas = yield from perform(node_calls.estimate_gas(call))
-    except NodeRpcError as error:
+    except errors.NodeRpcError as error:
         if error.code != _REVERTED and not _FAILS.search(str(error)):
             raise
-        raise QuoteDeclined(f"by your own node {what} would fail ({error}): not signed") from error
+        raise errors.QuoteDeclined(
+            f"by your own node {what} would fail ({error}): not signed"
+        ) from error
     if gas > params.gas_limit:
-        raise QuoteDeclined(
+        raise errors.QuoteDeclined(
             f"by your own node {what} needs {gas} gas, and its limit is {params.gas_limit}: not"
             " signed"
         )
@@ -336,7 +328,7 @@ def require_no_open_order(
     """
     found = yield from find_open_order(wallet, polling, has_node=has_node)
     if found is not None:
-        raise QuoteDeclined(
+        raise errors.QuoteDeclined(
             f"order {found} is open, and {what} could take its nonce and cancel it: wait until it"
             " is decided, or give replace (--replace)"
         )

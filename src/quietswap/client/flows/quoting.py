@@ -11,13 +11,8 @@ from quietswap.amounts import BPS
 from quietswap.chain.address import Address
 from quietswap.client import node_calls
 from quietswap.client.errors import NonceMismatch, QuoteDeclined, UnsafeQuote
-from quietswap.client.flows.approvals import (
-    ApprovalSent,
-    Approved,
-    allowance_since,
-    ensure_allowance,
-    newest_block,
-)
+from quietswap.client.flows import approvals as approvals_flow
+from quietswap.client.flows import reference_price
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
 from quietswap.client.flows.polling import (
     BACKENDS,
@@ -33,13 +28,6 @@ from quietswap.client.flows.quote_checks import (
     is_accepted,
     is_bound,
     with_params,
-)
-from quietswap.client.flows.reference_price import (
-    find,
-    read_settlers,
-    require_fair,
-    require_fair_with_gas,
-    usd_price,
 )
 from quietswap.client.signing import Signer
 from quietswap.contract.quotes import PriceResponse, SwapQuoteResponse
@@ -121,16 +109,16 @@ def recheck_with_gas(
     """
     if gas_used is None or not needs_reference(request):
         return
-    reference = yield from find(request)
+    reference = yield from reference_price.find(request)
     if reference is None:
         return
-    ether = yield from usd_price(WETH)
+    ether = yield from reference_price.usd_price(WETH)
     if ether is None:
         return
     base_fee = yield from perform(node_calls.BASE_FEE)
     gas_usd = Decimal(gas_used * base_fee).scaleb(-18) * ether
     gas_percent = 100 * gas_usd / reference.sold_usd
-    require_fair_with_gas(quote, request, reference, gas_percent)
+    reference_price.require_fair_with_gas(quote, request, reference, gas_percent)
     below = reference.below_percent(quote, request.slippage_bps)
     before = judge_quote(quote, request.slippage_bps, below)
     now = judge_quote(quote, request.slippage_bps, below, gas_percent)
@@ -149,7 +137,7 @@ _FEE_MULTIPLE = 10
 _FEE_HEADROOM = 10 * 10**9
 """10 gwei, in wei. A fee cap above 10 x the base fee plus this is refused; the service uses 2 x."""
 
-Watch = Callable[[SwapQuoteResponse | ApprovalSent | Approved], None]
+Watch = Callable[[SwapQuoteResponse | approvals_flow.ApprovalSent | approvals_flow.Approved], None]
 
 
 def fresh_quote(
@@ -168,8 +156,8 @@ def fresh_quote(
         if request.at_least is not None and quote.min_buy_amount < request.at_least:
             raise QuoteDeclined(f"the minimum {quote.min_buy_amount} is below {request.at_least}")
         reads = has_node and needs_reference(request)
-        reference = (yield from find(request)) if reads else None
-        require_fair(quote, request, reference)
+        reference = (yield from reference_price.find(request)) if reads else None
+        reference_price.require_fair(quote, request, reference)
         below = None
         if reference is not None:
             below = reference.below_percent(quote, request.slippage_bps)
@@ -194,7 +182,9 @@ def _safe_quote(
     for attempt in range(1, _LAGGING_QUOTES + 1):
         quote = yield from perform(request.call())
         needs_settlers = has_node and quote.dex_route.target.lower() == ALLOWANCE_HOLDER.lower()
-        settlers = (yield from read_settlers()) if needs_settlers else frozenset[Address]()
+        settlers = (
+            (yield from reference_price.read_settlers()) if needs_settlers else frozenset[Address]()
+        )
         check_quote(quote, request, settlers)
         if not has_node and not is_bound(quote):
             raise UnsafeQuote(
@@ -254,29 +244,29 @@ def check_fee(params: TransactionParams) -> Flow[None]:
 
 def approved_quote(
     request: SwapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
-) -> Flow[tuple[SwapQuoteResponse, tuple[Approved, ...]]]:
+) -> Flow[tuple[SwapQuoteResponse, tuple[approvals_flow.Approved, ...]]]:
     """Return a quote whose router has an allowance of at least the sell amount.
 
     An approval takes time and a nonce, so a fresh quote follows each approval; it may name another
     router. Raises QuoteDeclined when balance or allowance is too low, or when the approval would
     use the nonce of an open order. Raises the errors of `ensure_allowance`.
     """
-    approvals: list[Approved] = []
+    approvals: list[approvals_flow.Approved] = []
     for _ in range(_MOST_ROUTERS):
         quote = yield from fresh_quote(request, polling, watch, has_node=has_node)
         if request.approval == "never" and not has_node:
             return quote, ()
         yield from _can_pay(quote, request)
         router = quote.dex_route.target
-        allowed = yield from allowance_since(
-            newest_block(approvals), quote.sell_token, request.wallet, router
+        allowed = yield from approvals_flow.allowance_since(
+            approvals_flow.newest_block(approvals), quote.sell_token, request.wallet, router
         )
         if allowed >= quote.sell_amount:
             return quote, tuple(approvals)
         if request.batch:
             return (yield from batched_quote(quote, request, allowed)), ()
         yield from require_approvable(request, router, allowed, polling)
-        sent = yield from ensure_allowance(
+        sent = yield from approvals_flow.ensure_allowance(
             token=quote.sell_token,
             router=router,
             amount=quote.sell_amount,
@@ -314,7 +304,7 @@ def batched_quote(
         raise UnsafeQuote("the two forms of the quote have different nonces: not signed")
     form = with_params(quote, params)
     is_zeroex = quote.dex_route.target.lower() == ALLOWANCE_HOLDER.lower()
-    settlers = (yield from read_settlers()) if is_zeroex else frozenset[Address]()
+    settlers = (yield from reference_price.read_settlers()) if is_zeroex else frozenset[Address]()
     check_quote(form, request, settlers, batched=True)
     yield from check_fee(params)
     yield from require_eth(params, wallet)

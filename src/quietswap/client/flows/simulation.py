@@ -16,22 +16,10 @@ from quietswap.chain import erc20
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.rpc_wire import MalformedResult
 from quietswap.chain.simulation import codec
-from quietswap.chain.simulation.codec import (
-    NO_REASON,
-    NextBlock,
-    SimulatedCall,
-    plausible_wei,
-    unused_address,
-)
 from quietswap.client import node_calls
 from quietswap.client.errors import NodeRpcError, UnexpectedResponse, UnsafeQuote
+from quietswap.client.flows import quote_checks
 from quietswap.client.flows.effects import Flow, perform
-from quietswap.client.flows.quote_checks import (
-    SwapRequest,
-    batch_of,
-    check_unsimulated,
-    measures_itself,
-)
 from quietswap.contract.quotes import SwapQuoteResponse
 from quietswap.quoting.route_policy import TransferFeeProbe, forwarder, lost
 from quietswap.quoting.wallet_effects import SwapBounds, arrived, broken_rule
@@ -58,7 +46,7 @@ class SwapSimulation:
 
 
 def simulate_swap(
-    quote: SwapQuoteResponse, request: SwapRequest, *, must: bool, since: int = 0
+    quote: SwapQuoteResponse, request: quote_checks.SwapRequest, *, must: bool, since: int = 0
 ) -> Flow[SwapSimulation]:
     """Simulate the swap at the caller's own node; `must` refuses it if the node cannot.
 
@@ -77,15 +65,15 @@ def simulate_swap(
     except NodeRpcError as error:
         if must or not _lacks_method(error):
             raise UnsafeQuote(f"your node cannot try the swap ({error}): not signed") from error
-        check_unsimulated(quote)
+        quote_checks.check_unsimulated(quote)
         return SwapSimulation(None, str(error))
     return _judge(tried, quote, request, before)
 
 
 def _tried(
-    quote: SwapQuoteResponse, request: SwapRequest, head: node_calls.NodeBlock
+    quote: SwapQuoteResponse, request: quote_checks.SwapRequest, head: node_calls.NodeBlock
 ) -> Flow["_Outcome"]:
-    block = NextBlock.after(head, secrets.randbelow)
+    block = codec.NextBlock.after(head, secrets.randbelow)
     try:
         return (yield from perform(_call(quote, request, block)))
     except NodeRpcError as error:
@@ -101,7 +89,7 @@ def _lacks_method(error: NodeRpcError) -> bool:
 
 
 def _call(
-    quote: SwapQuoteResponse, request: SwapRequest, block: NextBlock
+    quote: SwapQuoteResponse, request: quote_checks.SwapRequest, block: codec.NextBlock
 ) -> node_calls.NodeCall["_Outcome"]:
     """Return the call that simulates the swap in `block`.
 
@@ -114,7 +102,7 @@ def _call(
     sell, buy = from_any_case(request.sell_token), from_any_case(request.buy_token)
     steps = [(token, erc20.balance_of(wallet)) for token in (sell, buy)]
     code: dict[str, object] = {}
-    if measures_itself(quote):
+    if quote_checks.measures_itself(quote):
         probe = _probe(quote, request)
         steps += probe.steps()
         code = {probe.payer: {"code": "0x" + forwarder(probe.token).hex()}}
@@ -143,9 +131,11 @@ def _call(
     )
 
 
-def is_batched(quote: SwapQuoteResponse, request: SwapRequest) -> bool:
+def is_batched(quote: SwapQuoteResponse, request: quote_checks.SwapRequest) -> bool:
     """Return whether the transaction of the quote is its batched form."""
-    return batch_of(quote.mev_protection.transaction_params, request.wallet) is not None
+    return (
+        quote_checks.batch_of(quote.mev_protection.transaction_params, request.wallet) is not None
+    )
 
 
 def _swap(quote: SwapQuoteResponse, wallet: Address) -> dict[str, object]:
@@ -161,17 +151,17 @@ def _swap(quote: SwapQuoteResponse, wallet: Address) -> dict[str, object]:
     )
 
 
-def _reader_wei(block: NextBlock, calls: int) -> str:
+def _reader_wei(block: codec.NextBlock, calls: int) -> str:
     """Return an ETH balance that pays for the calls after the swap."""
-    return hex(plausible_wei(calls * codec.VIEW_GAS * block.view_fee, secrets.randbelow))
+    return hex(codec.plausible_wei(calls * codec.VIEW_GAS * block.view_fee, secrets.randbelow))
 
 
-def _probe(quote: SwapQuoteResponse, request: SwapRequest) -> TransferFeeProbe:
+def _probe(quote: SwapQuoteResponse, request: quote_checks.SwapRequest) -> TransferFeeProbe:
     target, buy = from_any_case(quote.dex_route.target), from_any_case(request.buy_token)
     return TransferFeeProbe(
         wallet=from_any_case(request.wallet),
         payer=payer(target, bytes.fromhex(quote.dex_route.data[2:]), buy),
-        collector=unused_address(secrets.randbelow),
+        collector=codec.unused_address(secrets.randbelow),
         token=buy,
         part=quote.min_buy_amount,
     )
@@ -193,11 +183,11 @@ class _Outcome:
     `left` is the router's allowance after a batch; None for a plain swap.
     """
 
-    swap: SimulatedCall
-    sell: SimulatedCall
-    buy: SimulatedCall
-    probe: tuple[SimulatedCall, ...]
-    left: SimulatedCall | None = None
+    swap: codec.SimulatedCall
+    sell: codec.SimulatedCall
+    buy: codec.SimulatedCall
+    probe: tuple[codec.SimulatedCall, ...]
+    left: codec.SimulatedCall | None = None
 
 
 def _results(result: Any, count: int, *, is_batched: bool) -> _Outcome:
@@ -209,11 +199,11 @@ def _results(result: Any, count: int, *, is_batched: bool) -> _Outcome:
 
 
 def _judge(
-    tried: _Outcome, quote: SwapQuoteResponse, request: SwapRequest, before: _Before
+    tried: _Outcome, quote: SwapQuoteResponse, request: quote_checks.SwapRequest, before: _Before
 ) -> SwapSimulation:
     swap = tried.swap
     if not swap.succeeded:
-        why = "" if swap.reason == NO_REASON else f": {swap.reason}"
+        why = "" if swap.reason == codec.NO_REASON else f": {swap.reason}"
         raise UnsafeQuote(f"tried on your node the swap reverts{why}: not signed")
     bounds = SwapBounds(
         wallet=from_any_case(request.wallet),
@@ -239,7 +229,7 @@ def _judge(
         raise UnsafeQuote(
             f"tried on your node it delivers {delivers}, not {quote.min_buy_amount}: not signed"
         )
-    if measures_itself(quote):
+    if quote_checks.measures_itself(quote):
         credited = arrived(logs, bounds.wallet, from_any_case(request.buy_token))
         _check_fee(tried, quote, missing=credited - delivers)
     _check_gas(quote, swap.gas_used)
@@ -280,7 +270,7 @@ def _is_whole(tried: _Outcome, part: int) -> bool:
     return not lost(part, _amount(tried.buy), _amount(back), _amount(collected))
 
 
-def _amount(view: SimulatedCall) -> int:
+def _amount(view: codec.SimulatedCall) -> int:
     if view.number is None:
         raise UnsafeQuote("a token does not tell the wallet's balance on your node: not signed")
     return view.number

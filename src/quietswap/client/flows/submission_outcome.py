@@ -10,19 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NoReturn
 
-from quietswap.client import node_calls
-from quietswap.client.errors import (
-    ApiError,
-    ClientError,
-    MayBeMined,
-    MinedAnyway,
-    NeverMined,
-    OrderStillOpen,
-    TransactionFailed,
-    TransactionHashMismatch,
-    TransactionReplaced,
-    UnexpectedResponse,
-)
+from quietswap.client import errors, node_calls
 from quietswap.client.flows.effects import Flow
 from quietswap.client.flows.polling import PollingPolicy, wait_for_receipt
 
@@ -62,7 +50,7 @@ def remember(orders: SignedOrders, sent: SubmittedTransaction) -> None:
     """Record the order's transaction. Raises UnexpectedResponse for the id of another one."""
     order_id = sent.order_id or ""
     if orders.setdefault(order_id, sent).tx_hash != sent.tx_hash:
-        raise UnexpectedResponse(f"the service named order {order_id} for two transactions")
+        raise errors.UnexpectedResponse(f"the service named order {order_id} for two transactions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +74,11 @@ def watch_outcome(
         receipt = yield from wait_for_receipt(
             sent.what, sent.tx_hash, sent.wallet, sent.nonce, patient, sure_after=_SURE_AFTER
         )
-    except TransactionFailed:
+    except errors.TransactionFailed:
         return TransactionOutcome.REVERTED, None
-    except TransactionReplaced:
+    except errors.TransactionReplaced:
         return TransactionOutcome.REPLACED, None
-    except ClientError:
+    except errors.ClientError:
         return TransactionOutcome.OPEN, None
     return TransactionOutcome.MINED, receipt
 
@@ -105,16 +93,16 @@ def mined(sent: SubmittedTransaction, polling: PollingPolicy) -> Flow[node_calls
         return (
             yield from wait_for_receipt(sent.what, sent.tx_hash, sent.wallet, sent.nonce, polling)
         )
-    except (TransactionFailed, TransactionReplaced):
+    except (errors.TransactionFailed, errors.TransactionReplaced):
         raise
-    except OrderStillOpen as error:
+    except errors.OrderStillOpen as error:
         raise with_transaction(error, sent) from None
-    except ClientError as error:
+    except errors.ClientError as error:
         raise error_for_outcome(TransactionOutcome.OPEN, str(error), sent, error) from error
 
 
 def raise_outcome(
-    error: ClientError,
+    error: errors.ClientError,
     sent: SubmittedTransaction,
     polling: PollingPolicy,
     watch: Callable[[OutcomeWatch], None],
@@ -130,25 +118,29 @@ def raise_outcome(
     sent = replace(sent, order_id=sent.order_id or _order_of(error))
     fate, receipt = TransactionOutcome.OPEN, None
     if has_node:
-        watched_s = 0.0 if isinstance(error, OrderStillOpen) else polling.doubt_s
+        watched_s = 0.0 if isinstance(error, errors.OrderStillOpen) else polling.doubt_s
         watch(OutcomeWatch(str(error), sent, watched_s))
         fate, receipt = yield from watch_outcome(sent, polling, watched_s)
-    if isinstance(error, TransactionHashMismatch):
+    if isinstance(error, errors.TransactionHashMismatch):
         raise _named(error, sent, fate if has_node else None)
-    if fate is TransactionOutcome.OPEN and isinstance(error, OrderStillOpen):
+    if fate is TransactionOutcome.OPEN and isinstance(error, errors.OrderStillOpen):
         raise with_transaction(error, sent)
     raise error_for_outcome(fate, str(error), sent, error, receipt) from error
 
 
-def with_transaction(error: OrderStillOpen, sent: SubmittedTransaction) -> OrderStillOpen:
+def with_transaction(
+    error: errors.OrderStillOpen, sent: SubmittedTransaction
+) -> errors.OrderStillOpen:
     """Return the error with hash, nonce and order id of the submitted transaction."""
     error.tx_hash, error.nonce, error.order_id = sent.tx_hash, sent.nonce, sent.order_id
     return error
 
 
 def _named(
-    error: TransactionHashMismatch, sent: SubmittedTransaction, fate: TransactionOutcome | None
-) -> TransactionHashMismatch:
+    error: errors.TransactionHashMismatch,
+    sent: SubmittedTransaction,
+    fate: TransactionOutcome | None,
+) -> errors.TransactionHashMismatch:
     error.nonce, error.order_id, error.fate = sent.nonce, sent.order_id, fate
     shown = {
         TransactionOutcome.MINED: "was mined and succeeded: do not repeat it",
@@ -167,21 +159,21 @@ def error_for_outcome(
     fate: TransactionOutcome,
     why: str,
     sent: SubmittedTransaction,
-    cause: ClientError | None = None,
+    cause: errors.ClientError | None = None,
     receipt: node_calls.NodeReceipt | None = None,
-) -> ClientError:
+) -> errors.ClientError:
     """Return the exception for the outcome `fate`."""
     known = {"tx_hash": sent.tx_hash, "nonce": sent.nonce, "order_id": sent.order_id}
     if fate is TransactionOutcome.MINED:
-        mined_anyway = MinedAnyway(why, cause=cause, **known)  # type: ignore[arg-type]
+        mined_anyway = errors.MinedAnyway(why, cause=cause, **known)  # type: ignore[arg-type]
         mined_anyway.receipt = receipt
         return mined_anyway
-    kind = MayBeMined if fate is TransactionOutcome.OPEN else NeverMined
+    kind = errors.MayBeMined if fate is TransactionOutcome.OPEN else errors.NeverMined
     return kind(why, cause=cause, **known)  # type: ignore[arg-type]
 
 
-def _order_of(error: ClientError) -> str | None:
+def _order_of(error: errors.ClientError) -> str | None:
     """Return the order id in a refusal. None does not prove that there is no order."""
-    details = error.raw_details if isinstance(error, ApiError) else None
+    details = error.raw_details if isinstance(error, errors.ApiError) else None
     named = details.get("orderId") if details else None
     return named[:_LONGEST_ID] if isinstance(named, str) and named else None

@@ -9,6 +9,7 @@ from quietswap.chain.signed import MAINNET, decode
 from quietswap.client import node_calls
 from quietswap.client.api_calls import MEV, ApiCall
 from quietswap.client.errors import ClientError, SignatureReplay, StatusContradiction
+from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import ApprovalSent, Approved, newest_block, require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
 from quietswap.client.flows.polling import (
@@ -20,27 +21,10 @@ from quietswap.client.flows.polling import (
 from quietswap.client.flows.quote_checks import SwapRequest, is_bound
 from quietswap.client.flows.quoting import approved_quote, recheck_with_gas
 from quietswap.client.flows.simulation import SwapSimulation, is_batched, simulate_swap
-from quietswap.client.flows.submission_outcome import (
-    OutcomeWatch,
-    SignedOrders,
-    SubmittedTransaction,
-    TransactionOutcome,
-    error_for_outcome,
-    raise_outcome,
-    remember,
-    watch_outcome,
-)
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
+from quietswap.contract import requests
 from quietswap.contract.orders import OrderStatusResponse, SwapOrderEnvelope, SwapOrderResponse
 from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.contract.requests import (
-    EstimatedProtection,
-    EstimatedSavings,
-    OrderedRoute,
-    SwapOrderBody,
-    SwapOrderParams,
-    ThreatAnalysis,
-)
 
 ORDER_LIFE_S = 30 * 60
 _SUBMISSIONS = 3
@@ -55,7 +39,7 @@ Event = (
     | SwapSimulation
     | SwapOrderResponse
     | OrderStatusResponse
-    | OutcomeWatch
+    | outcome.OutcomeWatch
 )
 Watch = Callable[[Event], None]
 
@@ -74,7 +58,7 @@ class SwapResult:
     approvals: tuple[Approved, ...]
     status: OrderStatusResponse
     received: int | None
-    fate: TransactionOutcome | None = None
+    fate: outcome.TransactionOutcome | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -98,14 +82,16 @@ class SwapResult:
         """
         is_off = self.status.status != "confirmed"
         return is_off and self.fate not in (
-            TransactionOutcome.REVERTED,
-            TransactionOutcome.REPLACED,
+            outcome.TransactionOutcome.REVERTED,
+            outcome.TransactionOutcome.REPLACED,
         )
 
 
-def order_params(quote: SwapQuoteResponse, request: SwapRequest, unix_ms: int) -> SwapOrderParams:
+def order_params(
+    quote: SwapQuoteResponse, request: SwapRequest, unix_ms: int
+) -> requests.SwapOrderParams:
     """Return the `orderParams` of a quote."""
-    return SwapOrderParams(
+    return requests.SwapOrderParams(
         from_token=quote.sell_token,
         to_token=quote.buy_token,
         amount=str(int(quote.sell_amount)),
@@ -117,7 +103,7 @@ def order_params(quote: SwapQuoteResponse, request: SwapRequest, unix_ms: int) -
         selected_tier=quote.mev_protection.provider_metadata.get("tier", 2),
         threat_analysis=_threat_analysis(quote, unix_ms),
         transaction_value_usd=quote.scoring.net_value_usd,
-        dex_route=OrderedRoute(
+        dex_route=requests.OrderedRoute(
             source=quote.source,
             target=quote.dex_route.target,
             data=quote.dex_route.data,
@@ -126,15 +112,17 @@ def order_params(quote: SwapQuoteResponse, request: SwapRequest, unix_ms: int) -
     )
 
 
-def _threat_analysis(quote: SwapQuoteResponse, unix_ms: int) -> ThreatAnalysis:
+def _threat_analysis(quote: SwapQuoteResponse, unix_ms: int) -> requests.ThreatAnalysis:
     analysis = quote.mev_analysis
-    protection = EstimatedProtection(amount=analysis.estimated_protection_usd, currency="USD")
-    return ThreatAnalysis(
+    protection = requests.EstimatedProtection(
+        amount=analysis.estimated_protection_usd, currency="USD"
+    )
+    return requests.ThreatAnalysis(
         threat_score=_THREAT_SCORE.get(analysis.threat_level, 50),
         threat_level=analysis.threat_level,
         confidence=1 if quote.is_verified else 0.5,
         risk_factors=[],
-        estimated_savings=EstimatedSavings(estimated_protection=protection),
+        estimated_savings=requests.EstimatedSavings(estimated_protection=protection),
         timestamp=unix_ms,
     )
 
@@ -143,7 +131,7 @@ def order_call(
     quote: SwapQuoteResponse, request: SwapRequest, signed: str, unix_ms: int
 ) -> ApiCall[SwapOrderResponse]:
     """Return the call that submits a signed quote."""
-    body = SwapOrderBody(
+    body = requests.SwapOrderBody(
         order_params=order_params(quote, request, unix_ms),
         signed_transaction=signed,
         provider_metadata=quote.mev_protection.provider_metadata,
@@ -152,7 +140,7 @@ def order_call(
 
 
 def place(
-    quote: SwapQuoteResponse, request: SwapRequest, signed: str, orders: SignedOrders
+    quote: SwapQuoteResponse, request: SwapRequest, signed: str, orders: outcome.SignedOrders
 ) -> Flow[SwapOrderResponse]:
     """Submit a signed quote once. Raises TransactionHashMismatch."""
     call = order_call(quote, request, signed, (yield from read_clock()).unix_ms)
@@ -160,8 +148,10 @@ def place(
     require_same(hash_of(signed), answer.order.tx_hash)
     with suppress(ValueError):  # the service took what is no transaction: nothing to cancel
         made, order_id = decode(signed), answer.order.order_id
-        sent = SubmittedTransaction("the swap", hash_of(signed), made.sender, made.nonce, order_id)
-        remember(orders, sent)
+        sent = outcome.SubmittedTransaction(
+            "the swap", hash_of(signed), made.sender, made.nonce, order_id
+        )
+        outcome.remember(orders, sent)
     return answer
 
 
@@ -211,7 +201,7 @@ def swap(
     signer: Signer,
     polling: PollingPolicy,
     watch: Watch,
-    orders: SignedOrders,
+    orders: outcome.SignedOrders,
     *,
     has_node: bool,
 ) -> Flow[SwapResult]:
@@ -233,32 +223,34 @@ def swap(
         watch(trial)
     params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params), signer, request.wallet)
-    sent = SubmittedTransaction("the swap", hash_of(signed), request.wallet, params.nonce or 0)
+    sent = outcome.SubmittedTransaction(
+        "the swap", hash_of(signed), request.wallet, params.nonce or 0
+    )
     try:
         order_id, interval, ends_in_s = yield from submit(quote, request, signed, polling, watch)
         sent = replace(sent, order_id=order_id)
-        remember(orders, sent)
+        outcome.remember(orders, sent)
         patient = replace(polling, patience_s=polling.until(ends_in_s))
         status = yield from follow_order(order_id, patient, watch, interval, sent.tx_hash)
     except ClientError as error:
-        yield from raise_outcome(error, sent, polling, watch, has_node=has_node)
+        yield from outcome.raise_outcome(error, sent, polling, watch, has_node=has_node)
     received, fate = None, None
     if has_node and status.status == "confirmed":
         receipt = yield from _confirmed(status, sent, polling)
         fate, received = (
-            TransactionOutcome.MINED,
+            outcome.TransactionOutcome.MINED,
             node_calls.received(receipt, request.buy_token, request.wallet),
         )
     elif has_node:
-        watch(OutcomeWatch(f"the order is {status.status}", sent, polling.doubt_s))
-        fate, _ = yield from watch_outcome(sent, polling, polling.doubt_s)
-        if fate is TransactionOutcome.MINED:
+        watch(outcome.OutcomeWatch(f"the order is {status.status}", sent, polling.doubt_s))
+        fate, _ = yield from outcome.watch_outcome(sent, polling, polling.doubt_s)
+        if fate is outcome.TransactionOutcome.MINED:
             raise StatusContradiction(order_id, status.status, sent.tx_hash)
     return SwapResult(quote, approvals, status, received, fate)
 
 
 def _confirmed(
-    status: OrderStatusResponse, sent: SubmittedTransaction, polling: PollingPolicy
+    status: OrderStatusResponse, sent: outcome.SubmittedTransaction, polling: PollingPolicy
 ) -> Flow[node_calls.NodeReceipt]:
     """Return the receipt of a confirmed order from the caller's own node.
 
@@ -284,4 +276,4 @@ def _confirmed(
         if receipt is not None:
             return receipt
     why = f"the service says that the order is confirmed, but your own node {shows}"
-    raise error_for_outcome(TransactionOutcome.OPEN, why, sent)
+    raise outcome.error_for_outcome(outcome.TransactionOutcome.OPEN, why, sent)

@@ -8,6 +8,8 @@ from operator import attrgetter
 
 from quietswap.client import api_calls, node_calls
 from quietswap.client.errors import ClientError, NonceMismatch, QuoteDeclined, UnsafeQuote
+from quietswap.client.flows import quote_checks
+from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import (
@@ -17,19 +19,7 @@ from quietswap.client.flows.polling import (
     require_success,
     retry_transient,
 )
-from quietswap.client.flows.quote_checks import (
-    check_params,
-    is_accepted,
-    require_int,
-    require_percent,
-)
 from quietswap.client.flows.quoting import check_fee, require_consent
-from quietswap.client.flows.submission_outcome import (
-    OutcomeWatch,
-    SubmittedTransaction,
-    mined,
-    raise_outcome,
-)
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.contract.base import WrapOperation
 from quietswap.contract.requests import WrapOrderBody
@@ -41,7 +31,7 @@ WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 _DEPOSIT, _WITHDRAW = "0xd0e30db0", "0x2e1a7d4d"
 _ETHER = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,18}))?")
 
-Event = WrapQuoteResponse | WrapOrderResponse | node_calls.NodeReceipt | OutcomeWatch
+Event = WrapQuoteResponse | WrapOrderResponse | node_calls.NodeReceipt | outcome.OutcomeWatch
 Watch = Callable[[Event], None]
 
 
@@ -70,8 +60,8 @@ class WrapRequest:
 
     def __post_init__(self) -> None:
         if self.nonce is not None:
-            require_int("nonce", self.nonce, 0)
-        require_percent("max_loss_percent", self.max_loss_percent)
+            quote_checks.require_int("nonce", self.nonce, 0)
+        quote_checks.require_percent("max_loss_percent", self.max_loss_percent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +94,7 @@ def check_quote(quote: WrapQuoteResponse, request: WrapRequest) -> None:
         "another call": params.data.lower() != data,
         "another value": params.value != (wei if is_wrap else 0),
     }
-    found = [name for name, is_so in faults.items() if is_so] + check_params(params)
+    found = [name for name, is_so in faults.items() if is_so] + quote_checks.check_params(params)
     if found:
         raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
 
@@ -166,23 +156,23 @@ def convert(
     loss, most = judge_quote(quote, fee), accepted_bps(request.max_loss_percent)
     if request.confirm is None:
         require_consent(loss, most, quote, None)
-    if not is_accepted(request.accept, quote):
+    if not quote_checks.is_accepted(request.accept, quote):
         raise QuoteDeclined("the quote was not accepted")
     require_consent(loss, most, quote, request.confirm)
     if has_node:
         yield from _require_funds(quote, request)
         yield from require_success(what, params, request.wallet)
     signed = sign(to_sign(params), signer, request.wallet)
-    sent = SubmittedTransaction(what, hash_of(signed), request.wallet, nonce)
+    sent = outcome.SubmittedTransaction(what, hash_of(signed), request.wallet, nonce)
     try:
         order = yield from retry_transient(order_call(quote, signed), polling)
         require_same(sent.tx_hash, order.tx_hash)
     except ClientError as error:
-        yield from raise_outcome(error, sent, polling, watch, has_node=has_node)
+        yield from outcome.raise_outcome(error, sent, polling, watch, has_node=has_node)
     watch(order)
     if not has_node:
         return WrapResult(quote, order, None)
-    receipt = yield from mined(sent, polling)
+    receipt = yield from outcome.mined(sent, polling)
     watch(receipt)
     return WrapResult(quote, order, receipt)
 
