@@ -14,11 +14,10 @@ from typing import IO, Any, TypeVar
 import msgspec
 from eth_account import Account
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from quietswap.cli.context import signals_as_ctrl_c
-from quietswap.cli.output.console import OrderProgress
+from quietswap.cli.output.console import OrderProgress, text_table
 from quietswap.cli.output.quote import short, sources
 from quietswap.cli.output.tokens import ETHER, KNOWN
 from quietswap.client import QuietswapClient, node_calls
@@ -112,9 +111,7 @@ def _info(running: "subprocess.Popen[bytes]", output: IO[bytes], errors: IO[byte
 
 # Output of the demo: titles, balances, the comparison, and the list of checks.
 
-
-Holdings = Mapping[str, int]
-"""Amounts in smallest units by symbol."""
+Holdings = Mapping[str, int]  # amounts in smallest units by symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +131,6 @@ class SwapResultRow:
 
     @property
     def lost(self) -> int:
-        """The quoted amount minus the received amount."""
         return self.quote.buy_amount - self.received
 
     def machine(self) -> dict[str, Any]:
@@ -157,31 +153,24 @@ class DemoReport:
         self._began = time.monotonic()
         self._checks: list[tuple[bool, str]] = []
         self.facts: dict[str, Any] = {"ok": False}
-        self._starting = OrderProgress(screen, "starting chain, vendors, relay, searcher, service")
+        self.starts = OrderProgress(screen, "starting chain, vendors, relay, searcher, service")
 
     @property
     def passed(self) -> bool:
-        """Whether there were checks and all of them held."""
         return bool(self._checks) and all(held for held, _ in self._checks)
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start."""
         return time.monotonic() - self._began
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
-        """Show a spinner until `ready`."""
         self.screen.print(Text("quietswap demo", "bold"), Text("a miniature mainnet", "dim"))
-        self._starting.start()
+        self.starts.start()
         try:
             yield
         finally:
-            self.ready()
-
-    def ready(self) -> None:
-        """Remove the spinner."""
-        self._starting.stop()
+            self.starts.stop()
 
     def title(self, text: str) -> OrderProgress:
         """Print the title of a step. Return the progress for its events."""
@@ -190,7 +179,6 @@ class DemoReport:
         return OrderProgress(self.screen)
 
     def line(self, text: str, style: str = "dim") -> None:
-        """Print one indented line."""
         self.screen.print(Text(f"          {text}", style))
 
     def quote(self, quote: SwapQuoteResponse) -> None:
@@ -211,15 +199,16 @@ class DemoReport:
                 self.line(f"{row}  ({sign}{token.brief(change)})")
 
     def comparison(self, public: SwapResultRow, private: SwapResultRow) -> None:
-        """Show both swaps side by side."""
-        table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="bold")
-        for name in ("", "publicly", "privately"):
-            table.add_column(name, no_wrap=True, justify="left" if not name else "right")
-        both = (public, private)
+        both, ways = (public, private), ("publicly", "privately")
+        table = text_table("", *ways, right=ways, folds=(), padding=(0, 2), header_style="bold")
         table.add_row("promised", *(USDC.show(one.quote.buy_amount) for one in both))
         table.add_row("received", *(USDC.show(one.received) for one in both))
         table.add_row("lost", *map(_loss, both))
-        table.add_row("in its block", *map(_company, both))
+        company = [
+            Text("sandwiched", "red") if one.attackers else Text("no attacker", "green")
+            for one in both
+        ]
+        table.add_row("in its block", *company)
         table.add_row("searcher's gain", *(f"{WETH.brief(one.gain)} {WETH.symbol}" for one in both))
         self.screen.print(table)
         if public.searcher:
@@ -228,7 +217,6 @@ class DemoReport:
         self.facts["comparison"] = {"public": public.machine(), "private": private.machine()}
 
     def check(self, claim: str, *, holds: bool) -> None:
-        """Record a claim and whether it held."""
         self._checks.append((holds, claim))
 
     def verdict(self) -> None:
@@ -249,10 +237,6 @@ def _loss(sent: SwapResultRow) -> Text:
         return Text("nothing", "green")
     percent = 100 * sent.lost / sent.quote.buy_amount
     return Text(f"{USDC.show(sent.lost)} ({percent:.2f} %)", "red")
-
-
-def _company(sent: SwapResultRow) -> Text:
-    return Text("sandwiched", "red") if sent.attackers else Text("no attacker", "green")
 
 
 R = TypeVar("R")
@@ -281,7 +265,7 @@ class DemoRun:
     def __call__(self) -> None:
         """Run the demo. Raises ClientError if a step fails."""
         report, sandbox = self._report, self._sandbox
-        report.ready()
+        report.starts.stop()
         report.facts["sandbox"] = {"baseUrl": sandbox.base_url, "rpcUrl": sandbox.rpc_url}
         report.line(f"ready after {report.seconds:.1f} s: API {sandbox.base_url}")
         report.line(f"real EVM, {len(sandbox.venues)} venues, a relay, a searcher, chain id 1")
@@ -324,15 +308,10 @@ class DemoRun:
         quote = self._client.quote(self._request)
         sent = self._client.run(
             ensure_allowance(
-                token=quote.sell_token,
-                router=quote.dex_route.target,
-                amount=quote.sell_amount,
-                wallet=self._wallet,
-                signer=self._account,
-                approval="exact",
-                polling=POLLING,
+                token=quote.sell_token, router=quote.dex_route.target, amount=quote.sell_amount,
+                wallet=self._wallet, signer=self._account, approval="exact", polling=POLLING,
             )
-        )
+        )  # fmt: skip
         for approved in sent:
             _print_event(progress, self._report, approved)
 
@@ -400,15 +379,10 @@ class DemoRun:
         params = quote.mev_protection.transaction_params
         receipt = self._client.run(
             send_public(
-                "the public swap",
-                to=params.to,
-                data=params.data,
-                wallet=self._wallet,
-                signer=self._account,
-                polling=POLLING,
-                gas_limit=params.gas_limit,
+                "the public swap", to=params.to, data=params.data, wallet=self._wallet,
+                signer=self._account, polling=POLLING, gas_limit=params.gas_limit,
             )
-        )
+        )  # fmt: skip
         return self._sent(quote, receipt)
 
     def _privately(self, request: SwapRequest, progress: OrderProgress) -> SwapResultRow:
@@ -466,7 +440,6 @@ def _same_price(one: SwapQuoteResponse, other: SwapQuoteResponse) -> bool:
 def _print_event(
     progress: OrderProgress, report: DemoReport, event: swap.Event | wrap.Event
 ) -> None:
-    """Print one event of a swap or wrap."""
     match event:
         case Approved(amount=amount, router=router, receipt=receipt):
             text = f"{WETH.show(amount)} for {short(router)}, block {receipt.block_number}"

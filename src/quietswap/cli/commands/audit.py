@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from quietswap.cli.options.operator import OperatorContext, operator_command
+from quietswap.cli.options.operator import OperatorContext, members, operator_command
 from quietswap.cli.options.times import iso_text, since_option, time_text
 from quietswap.clients.client import AuditEntry
 
@@ -58,10 +58,5 @@ def _readable(details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _row(entry: AuditEntry) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "at": entry.at_ms,
-        "actor": dict(entry.actor),
-        "event": entry.event,
-        "details": dict(entry.details),
-    }
+    copied = {"actor": dict(entry.actor), "details": dict(entry.details)}
+    return members(entry, "id", "at_ms", "actor", "event", "details") | copied

@@ -7,7 +7,7 @@ import click
 
 from quietswap.cli.commands.keys import KEY_HEADER, key_rows
 from quietswap.cli.options.client import client_name, limit_options, limits_from, the_client
-from quietswap.cli.options.operator import OperatorContext, operator_command
+from quietswap.cli.options.operator import OperatorContext, members, operator_command
 from quietswap.cli.options.times import time_text
 from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, DayUsage, day_of
 from quietswap.clients.credentials import new_client
@@ -165,9 +165,7 @@ def limit(context: OperatorContext, client: str, **given: Any) -> None:
 
 def _limit_row(limits: ClientLimits) -> dict[str, Any]:
     return {
-        "requestsPerMinute": limits.requests_per_minute,
-        "quotesPerDay": limits.quotes_per_day,
-        "openOrders": limits.open_orders,
+        **members(limits, "requests_per_minute", "quotes_per_day", "open_orders"),
         "usdPerSwap": _usd(limits.usd_cents_per_swap),
         "usdPerDay": _usd(limits.usd_cents_per_day),
         "wallets": sorted(limits.wallets),
@@ -190,9 +188,4 @@ def _limit_text(value: Any) -> str:
 
 
 def _row(client: Client) -> dict[str, Any]:
-    return {
-        "id": client.id,
-        "name": client.name,
-        "createdAt": client.created_at_ms,
-        "disabledAt": client.disabled_at_ms,
-    }
+    return members(client, "id", "name", "created_at_ms", "disabled_at_ms")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from quietswap.cli.options.client import client_name, the_client
-from quietswap.cli.options.operator import OperatorContext, operator_command, secret_option
+from quietswap.cli.options.operator import OperatorContext, members, operator_command, secret_option
 from quietswap.cli.options.times import EXPIRY, SPAN, time_text
 from quietswap.clients import credentials
 from quietswap.clients.client import ApiKey, Client, KeyScope
@@ -111,31 +111,19 @@ def key_rows(found: Sequence[ApiKey]) -> list[tuple[str, ...]]:
     now = SystemClock().now_ms()
     return [
         (
-            key.id,
-            key.state(now),
-            key.scope.value,
-            key.client_id,
-            key.name,
-            time_text(key.created_at_ms),
-            time_text(key.expires_at_ms, "never"),
+            key.id, key.state(now), key.scope.value, key.client_id, key.name,
+            time_text(key.created_at_ms), time_text(key.expires_at_ms, "never"),
             time_text(key.last_used_at_ms, "never"),
         )
         for key in found
-    ]
+    ]  # fmt: skip
 
 
 def _row(key: ApiKey) -> dict[str, Any]:
-    return {
-        "id": key.id,
-        "name": key.name,
-        "clientId": key.client_id,
-        "scope": key.scope.value,
-        "createdAt": key.created_at_ms,
-        "revokedAt": key.revoked_at_ms,
-        "expiresAt": key.expires_at_ms,
-        "lastUsedAt": key.last_used_at_ms,
-        "replacedBy": key.replaced_by,
-    }
+    return members(
+        key, "id", "name", "client_id", "scope", "created_at_ms", "revoked_at_ms", "expires_at_ms",
+        "last_used_at_ms", "replaced_by",
+    )  # fmt: skip
 
 
 @operator_command(keys)

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from quietswap.cli.options.client import client_name
-from quietswap.cli.options.operator import OperatorContext, operator_command, secret_option
+from quietswap.cli.options.operator import OperatorContext, members, operator_command, secret_option
 from quietswap.cli.options.times import time_text
 from quietswap.clients.credentials import hash_secret, new_operator
 from quietswap.clock import SystemClock
@@ -58,14 +58,11 @@ def list_operators(context: OperatorContext) -> None:
     found = context.run(lambda storage: storage.operators.list())
     rows = [
         (
-            one.id,
-            one.state,
-            one.name,
-            time_text(one.created_at_ms),
+            one.id, one.state, one.name, time_text(one.created_at_ms),
             time_text(one.last_login_at_ms, "never"),
         )
         for one in found
-    ]
+    ]  # fmt: skip
     header = ("operator", "state", "name", "created", "last login")
     none = f"No operators yet in {context.url}: quietswap operators create NAME"
     context.listing([_row(one) for one in found], header, rows, none)
@@ -92,10 +89,5 @@ def revoke(context: OperatorContext, operator: str) -> None:
 
 
 def _row(operator: Operator) -> dict[str, Any]:
-    return {
-        "id": operator.id,
-        "name": operator.name,
-        "createdAt": operator.created_at_ms,
-        "revokedAt": operator.revoked_at_ms,
-        "lastLoginAt": operator.last_login_at_ms,
-    }
+    names = ("id", "name", "created_at_ms", "revoked_at_ms", "last_login_at_ms")
+    return members(operator, *names)

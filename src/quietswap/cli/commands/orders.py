@@ -14,12 +14,9 @@ import click
 from quietswap.amounts import difference_bps
 from quietswap.chain.address import Address
 from quietswap.chain.chain import NodeUnavailable
+from quietswap.cli.options import operator
 from quietswap.cli.options.client import owner_of, owner_options
-from quietswap.cli.options.operator import (
-    OperatorContext,
-    operator_command,
-    settings_option,
-)
+from quietswap.cli.options.operator import OperatorContext, members, operator_command
 from quietswap.cli.options.times import SINCE, since_option
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, shown_symbol, wallet_address
 from quietswap.clock import SystemClock
@@ -94,17 +91,13 @@ def list_orders(
 
 
 def _print(found: Sequence[Order], now_ms: int) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from quietswap.cli.output.console import STYLE, open_screen
+    from quietswap.cli.output.console import STYLE, open_screen, text_table
     from quietswap.cli.output.quote import short
 
-    table = Table(
-        box=None, padding=(0, 1), pad_edge=False, collapse_padding=True, header_style="dim"
-    )
-    for name in ("order", "state", "age", "wallet", "why"):
-        table.add_column(name, justify="right" if name == "age" else "left", overflow="fold")
+    names = ("order", "state", "age", "wallet", "why")
+    table = text_table(*names, right=("age",), collapse_padding=True)
     for order in found:
         table.add_row(
             order.order_id,
@@ -185,15 +178,10 @@ def _row(order: Order) -> dict[str, Any]:
         "keyId": order.client_id,
         "clientId": order.client_id,
         "status": order.status.value,
-        "txHash": order.tx_hash,
-        "wallet": order.wallet,
-        "nonce": order.nonce,
-        "sellToken": order.sell_token,
-        "buyToken": order.buy_token,
+        **members(order, "tx_hash", "wallet", "nonce", "sell_token", "buy_token"),
         "sellAmount": str(order.sell_amount),
         "minBuyAmount": str(order.min_buy_amount),
-        "tier": order.tier,
-        "attempts": order.attempts,
+        **members(order, "tier", "attempts"),
         "createdAt": _time(order.created_at_ms),
         "expiresAt": _time(order.expires_at_ms),
         "executableUntil": None if order.deadline_s is None else _time(order.deadline_s * 1000),
@@ -224,17 +212,12 @@ def _result(order: Order) -> dict[str, Any]:
 
 
 def _event(event: OrderEvent) -> dict[str, Any]:
-    return {
-        "at": _time(event.at_ms),
-        "by": event.event_type,
-        "from": event.from_status,
-        "to": event.to_status,
-        "evidence": event.evidence,
-    }
+    moved = {"from": event.from_status, "to": event.to_status}
+    by = {"at": _time(event.at_ms), "by": event.event_type}
+    return {**by, **moved, "evidence": event.evidence}
 
 
 # Decimals and symbols of an order's tokens, read from the service's node.
-
 
 _WITHIN_S = 5.0
 
@@ -275,12 +258,11 @@ def _amount_of(units: int, address: Address, tokens: dict[Address, DisplayToken]
 
 # Every stored order of a range as CSV or JSON, for accounting.
 
-
 _PAGE = 1_000
 
 
 @orders.command()
-@settings_option
+@operator.settings_option
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True,
     help="Lines of CSV, or one JSON array.",

@@ -5,19 +5,15 @@ from typing import Any, cast
 import click
 
 from quietswap.chain.address import Address, BadAddress, from_any_case, parse
-from quietswap.cli.options.operator import OperatorContext, operator_command, secret_option
+from quietswap.cli.options.operator import OperatorContext, members, operator_command, secret_option
 from quietswap.cli.options.times import time_text
 from quietswap.clients.credentials import hash_secret, trading_key
 from quietswap.clock import SystemClock
 from quietswap.contract.base import MAX_RPC_NAME, MAX_RPC_WALLETS
 from quietswap.server.web import public_url
 from quietswap.storage.factory import Storage
-from quietswap.wallet_rpc.tokens import (
-    UnmatchedPolicy,
-    WalletRpcToken,
-    new_wallet_rpc_token,
-    rpc_url,
-)
+from quietswap.wallet_rpc import tokens
+from quietswap.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
 
 
 @click.group()
@@ -55,7 +51,7 @@ def create(
     async def add(storage: Storage) -> tuple[WalletRpcToken, str]:
         now = SystemClock().now_ms()
         key = trading_key(await storage.keys.by_id(key_id), key_id, now)
-        made, new = new_wallet_rpc_token(key, name, owned, policy, now)
+        made, new = tokens.new_wallet_rpc_token(key, name, owned, policy, now)
         secret = typed_secret or new
         if (known := await storage.rpc_tokens.find(hash_secret(secret))) is not None:
             raise click.ClickException(f"this secret is stored already, as {known.id}")
@@ -66,7 +62,7 @@ def create(
     token, secret = context.change(
         "rpc_url_created", add, adds=lambda made: {"rpc": made[0].id}, key=key_id[:64]
     )
-    url = rpc_url(public_url(settings), secret)
+    url = tokens.rpc_url(public_url(settings), secret)
     context.result(
         {"id": token.id, "url": url, **_row(token)},
         f"{url}\n",
@@ -89,15 +85,8 @@ def _addresses(texts: tuple[str, ...]) -> list[Address]:
 
 
 def _row(token: WalletRpcToken) -> dict[str, Any]:
-    return {
-        "name": token.name,
-        "wallets": sorted(token.wallets),
-        "unmatched": token.unmatched,
-        "keyId": token.key_id,
-        "clientId": token.client_id,
-        "createdAt": token.created_at_ms,
-        "revokedAt": token.revoked_at_ms,
-    }
+    names = ("name", "wallets", "unmatched", "key_id", "client_id", "created_at_ms")
+    return members(token, *names, "revoked_at_ms") | {"wallets": sorted(token.wallets)}
 
 
 @operator_command(rpc, "list", prints="a JSON array")
@@ -115,15 +104,10 @@ def list_urls(context: OperatorContext) -> None:
 
 def _cells(token: WalletRpcToken) -> tuple[str, ...]:
     first, *others = sorted(token.wallets)
-    return (
-        token.id,
-        "revoked" if token.revoked_at_ms else "live",
-        token.name or "-",
-        token.unmatched,
-        token.key_id,
-        time_text(token.created_at_ms),
-        f"{first} +{len(others)}" if others else first,
-    )
+    state = "revoked" if token.revoked_at_ms else "live"
+    wallets = f"{first} +{len(others)}" if others else first
+    created = time_text(token.created_at_ms)
+    return token.id, state, token.name or "-", token.unmatched, token.key_id, created, wallets
 
 
 @operator_command(rpc)

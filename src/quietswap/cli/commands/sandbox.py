@@ -191,7 +191,6 @@ def _report_late(broken: asyncio.Event) -> None:
 
 # The text when it is ready, and its environment file.
 
-
 _MARK = "# written by: quietswap sandbox --env-file"
 
 

@@ -123,13 +123,10 @@ def check(context: OperatorContext) -> None:
 
 
 def _print(findings: list[CheckResult]) -> None:
-    from rich.table import Table
+    from quietswap.cli.output.console import open_screen, text_table
 
-    from quietswap.cli.output.console import open_screen
-
-    table = Table(box=None, pad_edge=False)
-    for name in ("what", "name", "works", "ms", "found", "what to do"):
-        table.add_column(name, justify="right" if name == "ms" else "left", overflow="fold")
+    names = ("what", "name", "works", "ms", "found", "what to do")
+    table = text_table(*names, right=("ms",), header_style="bold")
     for one in findings:
         works, ms = "yes" if one.works else "no", "-" if one.ms is None else str(one.ms)
         table.add_row(one.kind, one.name, works, ms, one.found, one.advice)

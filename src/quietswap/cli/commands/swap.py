@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.options.connection import (
-    FiniteRange,
-    is_typed,
-    max_loss_option,
-    pair_arguments,
-    poll_option,
-    slippage_option,
-    with_context,
-    yes_option,
-)
+from quietswap.cli.options import connection
+from quietswap.cli.options.connection import FiniteRange, is_typed, with_context
 from quietswap.cli.options.signing import WalletSigner, signing_options
 
 if TYPE_CHECKING:
@@ -23,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@pair_arguments
-@slippage_option
+@connection.pair_arguments
+@connection.slippage_option
 @click.option(
     "--approve", type=click.Choice(["exact", "max", "never", "batch"]), default="exact",
     show_default=True,
@@ -41,7 +33,7 @@ if TYPE_CHECKING:
     help="With --yes, or if given: do not sign if the quote is further below Chainlink's prices,"
     " read from --rpc-url. If given, 3 or more also accepts such a loss, as --max-loss.",
 )  # fmt: skip
-@max_loss_option
+@connection.max_loss_option
 @click.option(
     "--max-fee", metavar="ETH", default="0.05", show_default=True,
     help="With --yes, or if given: do not sign if the gas can cost more ETH than this.",
@@ -69,8 +61,8 @@ if TYPE_CHECKING:
     "--replace", is_flag=True,
     help="Approve even while an order of yours is open; the approval may cancel that order.",
 )  # fmt: skip
-@yes_option
-@poll_option
+@connection.yes_option
+@connection.poll_option
 @signing_options
 @with_context
 def swap(
@@ -113,23 +105,16 @@ def swap(
         selling, buying = token_pair(sell, buy, client, context, signs=True, yes=yes)
         floor = None if at_least is None else parse_amount(at_least, buying, "--at-least")
         request = SwapRequest(
-            selling.address,
-            buying.address,
-            units_of(amount, selling, client, context, signer.wallet),
-            signer.wallet,
-            slippage_bps,
-            _approval(approve) if context.rpc_url else "never",
+            selling.address, buying.address,
+            units_of(amount, selling, client, context, signer.wallet), signer.wallet, slippage_bps,
+            # the amount of a batch is exact
+            cast("Approval", approve.replace("batch", "exact")) if context.rpc_url else "never",
             floor,
             routers=frozenset(wallet_address(each, "router's address") for each in routers),
             max_impact_percent=Decimal(str(max_impact)) if compares else None,
-            nonce=nonce,
-            any_nonce=any_nonce,
-            replace=replace,
-            accept_unbound=accept_unbound,
-            max_fee_wei=most_fee,
-            max_loss_percent=_most_loss(max_loss),
-            batch=approve == "batch",
-        )
+            nonce=nonce, any_nonce=any_nonce, replace=replace, accept_unbound=accept_unbound,
+            max_fee_wei=most_fee, max_loss_percent=_most_loss(max_loss), batch=approve == "batch",
+        )  # fmt: skip
         SwapRun(context, client, signer, yes=yes)(request, selling, buying)
 
 
@@ -142,11 +127,6 @@ def _check_without_node(approve: str, *, unpriced: bool) -> None:
         )
     if is_typed("approve") and approve != "never":
         raise click.UsageError(f"--approve {approve} needs --rpc-url: approvals are sent there")
-
-
-def _approval(approve: str) -> "Approval":
-    """Return the amount to approve: that of a batch is exact."""
-    return "exact" if approve == "batch" else cast("Approval", approve)
 
 
 def _most_loss(typed: float | None) -> Decimal | None:

@@ -29,16 +29,9 @@ from quietswap.contract.transactions import TransactionParams
 from quietswap.quoting.loss import Loss
 
 AGAIN = (
-    "raw",
-    "slippage-bps",
-    "approve",
-    "at-least",
-    "max-impact",
-    "max-loss",
-    "max-fee",
-    "router",
+    "raw", "slippage-bps", "approve", "at-least", "max-impact", "max-loss", "max-fee", "router",
     "accept-unbound",
-)
+)  # fmt: skip
 """Options of `swap` that the retry command repeats."""
 
 
@@ -65,12 +58,9 @@ class SwapRun(SigningFlow):
         """Swap; the exit codes are those of `quietswap.cli.output.exit_codes`."""
         self._asked = replace(request, confirm=None if self._yes else self._confirm_loss)
         self._request = replace(
-            request,
-            accept=self._accept,
-            at_least=None,
-            max_impact_percent=None,
+            request, accept=self._accept, at_least=None, max_impact_percent=None,
             max_loss_percent=Decimal(100),
-        )
+        )  # fmt: skip
         self._sell, self._buy = sell, buy
         try:
             result = self._run(self._swapped)
@@ -269,15 +259,11 @@ class SwapRun(SigningFlow):
         return None
 
     def _approval_cost(self, quote: SwapQuoteResponse) -> int:
-        return self._client.run(
-            approval_cost(
-                token=quote.sell_token,
-                router=quote.dex_route.target,
-                amount=quote.sell_amount,
-                wallet=self._request.wallet,
-                approval=self._request.approval,
-            )
-        )
+        costs = approval_cost(
+            token=quote.sell_token, router=quote.dex_route.target, amount=quote.sell_amount,
+            wallet=self._request.wallet, approval=self._request.approval,
+        )  # fmt: skip
+        return self._client.run(costs)
 
     def _print_event(self, event: Event) -> None:
         if isinstance(event, ApprovalSent):
@@ -298,8 +284,8 @@ class SwapRun(SigningFlow):
             self._print_watch(event)
         elif isinstance(event, SwapOrderResponse):
             self._order_id = event.order.order_id
-            self._progress.say(f"order      {event.order.order_id}")
-            self._progress.say(f"tx {event.order.tx_hash}")
+            for line in (f"order      {self._order_id}", f"tx {event.order.tx_hash}"):
+                self._progress.say(line)
             self._progress.say(f"nonce {self._signer.nonce}")
             self._progress.name(event.order.status)
             self._progress.start()
@@ -339,7 +325,6 @@ class SwapRun(SigningFlow):
             self._print_cancel_command(self._order_id)
 
     def _retry(self, nonce: int | None) -> None:
-        """Print the command that swaps again without the risk of paying twice."""
         text = f"To swap again, {SAME_NONCE}"
         if self._order_id is not None and not self._has_ended:
             text += " While the order is live the service refuses this: cancel first, and leave"

@@ -40,11 +40,9 @@ class WrapRun(SigningFlow):
         """Convert; exit code 1 unless it is mined (or submitted, where there is no node)."""
         self._most = accepted_bps(request.max_loss_percent)
         self._request = replace(
-            request,
-            accept=self._accept,
-            replace=request.replace or not self._yes,
+            request, accept=self._accept, replace=request.replace or not self._yes,
             max_loss_percent=Decimal(100),
-        )
+        )  # fmt: skip
         self._report(
             self._run(lambda: self._client.convert(self._request, self._signer, self._print_event))
         )

@@ -80,7 +80,6 @@ def owner_of(context: OperatorContext, client: str | None, key_id: str | None) -
 
 # Options that set or remove the limits of a client.
 
-
 _MOST = 10**9
 _LIST = 1_000
 """Most addresses of a list: it is read with each key."""

@@ -212,7 +212,6 @@ def _is_interactive() -> bool:
 
 # Reading a secret from a file: an API key or a password.
 
-
 _MOST_BYTES = 64 * 1024
 
 

@@ -181,6 +181,15 @@ class OperatorContext:
             click.echo(none, err=True)
 
 
+def members(record: object, *names: str) -> dict[str, Any]:
+    """Return attributes by their names in JSON: `created_at_ms` becomes `createdAt`."""
+    found = {}
+    for name in names:
+        first, *more = name.removesuffix("_ms").split("_")
+        found["".join((first, *map(str.title, more)))] = getattr(record, name)
+    return found
+
+
 def operator_command(
     group: click.Group | None = None, name: str | None = None, *, prints: str = "one JSON object"
 ) -> Callable[[Callable[..., None]], click.Command]:

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,15 +84,8 @@ def open_screen(*, stderr: bool = False) -> SafeConsole:
 
 # Progress of an order: a spinner in a terminal, and one line for each event.
 
-
-STYLE = {
-    "pending": "cyan",
-    "submitted": "cyan",
-    "mining": "cyan",
-    "confirmed": "green",
-    "failed": "red",
-    "cancelled": "yellow",
-}
+STYLE = dict.fromkeys(("pending", "submitted", "mining"), "cyan")
+STYLE |= {"confirmed": "green", "failed": "red", "cancelled": "yellow"}
 _MEANING = {
     "pending": "waiting for the relay",
     "submitted": "the relay has it",
@@ -101,7 +94,6 @@ _MEANING = {
     "failed": "reverted or rejected",
     "cancelled": "given up",
 }
-
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_A_SECOND = 8
@@ -192,14 +184,11 @@ class OrderProgress:
     def start(self) -> None:
         """Show a spinner until `stop`, in a terminal only."""
         if self._live is None and self._screen.is_terminal:
+            # redirected, rich would interpret what is written meanwhile
             self._live = Live(
-                self,
-                console=self._screen,
-                transient=True,
-                refresh_per_second=_FRAMES_A_SECOND,
-                redirect_stdout=False,  # rich would interpret what is written meanwhile
-                redirect_stderr=False,
-            )
+                self, console=self._screen, transient=True, refresh_per_second=_FRAMES_A_SECOND,
+                redirect_stdout=False, redirect_stderr=False,
+            )  # fmt: skip
             self._live.start()
 
     def stop(self) -> None:
@@ -221,8 +210,23 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo("  ".join(cells).rstrip())
 
 
-# A table that has another layout for narrow terminals.
+def text_table(
+    *names: str, right: Container[str] = (), folds: Container[str] | None = None, **more: Any
+) -> Table:
+    """Return an empty table without lines; only its columns `folds` may fold, without them all."""
+    table = Table(
+        **{"box": None, "padding": (0, 1), "pad_edge": False, "header_style": "dim"} | more
+    )
+    for name in names:
+        is_whole = folds is not None and name not in folds
+        table.add_column(
+            name, justify="right" if name in right else "left", no_wrap=is_whole,
+            overflow="ellipsis" if is_whole else "fold",
+        )  # fmt: skip
+    return table
 
+
+# A table that has another layout for narrow terminals.
 
 _ANY_WIDTH = 1000
 

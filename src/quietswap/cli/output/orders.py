@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from quietswap.chain.address import Address
 from quietswap.cli.context import CommandContext
-from quietswap.cli.output.console import STYLE, ResponsiveTable, failure_text, gas_cost, relay_text
+from quietswap.cli.output import console
+from quietswap.cli.output.console import STYLE, ResponsiveTable, failure_text, text_table
 from quietswap.cli.output.quote import against_pools, facts, short, usd, why
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
 from quietswap.routers.methods import ROUTERS
@@ -51,8 +51,8 @@ def history_table(
     """Return one page of the history, with one to three lines per order by terminal width."""
     if not found.orders:
         return Text("No orders.")
-    wide = _table("created", "state", "swap", "order", folds=False)
-    table = _table("created", "state", "swap", "order, transaction", folds=True)
+    wide = text_table("created", "state", "swap", "order", folds=())
+    table = text_table("created", "state", "swap", "order, transaction", folds=("swap",))
     blocks: list[RenderableType] = []
     for item in found.orders:
         sell = _token(item.summary.sell_token, client, context)
@@ -62,23 +62,14 @@ def history_table(
         bought = f"→ {buy.brief(item.summary.buy_amount)} {buy.symbol}"
         bought = bought if item.status not in ("cancelled", "failed") else "→ nothing"
         bought = bought if item.kind in {"swap", "wrap"} else ""  # other kinds buy nothing
-        relay = [relay_text(item.relay_answer)] if item.relay_answer else []
+        relay = [console.relay_text(item.relay_answer)] if item.relay_answer else []
         created, state = when(item.created_at), Text(item.status, STYLE.get(item.status, ""))
         tx = short(item.tx_hash or "–")
-        table.add_row(
-            _lines(*created.split(" ")),
-            state,
-            _lines(sold, bought, *relay),
-            _lines(item.order_id, tx),
-        )
-        wide.add_row(
-            created[: len("2026-11-20 08:00")],
-            state,
-            Text("; ".join((f"{sold} {bought}", *relay))),
-            Text(item.order_id),
-        )
-        blocks += [Text.assemble(created, " ", state), _lines(sold, bought, *relay)]
-        blocks += [_lines(item.order_id, tx, "")]
+        swap, order = _lines(sold, bought, *relay), _lines(item.order_id, tx)
+        table.add_row(_lines(*created.split(" ")), state, swap, order)
+        one_line = Text("; ".join((f"{sold} {bought}", *relay)))
+        wide.add_row(created[: len("2026-11-20 08:00")], state, one_line, Text(item.order_id))
+        blocks += [Text.assemble(created, " ", state), swap, order, Text()]
     start = found.pagination.offset
     tail = f"{start + 1} to {start + len(found.orders)} of {found.total}"
     if found.has_more:
@@ -91,18 +82,9 @@ def _lines(*lines: str) -> Group:
     return Group(*map(Text, lines))
 
 
-def _table(*names: str, folds: bool) -> Table:
-    """Return an empty table. With `folds`, the swap column may use several lines."""
-    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    for name in names:
-        table.add_column(name, no_wrap=name != "swap" or not folds, overflow="fold")
-    return table
-
-
 def order_details(
     found: "orders.OrderStatusResponse", client: "QuietswapClient", context: CommandContext
 ) -> RenderableType:
-    """Return all facts of one order."""
     terms = found.order_params
     sell, buy = (_token(t, client, context) for t in (terms.from_token, terms.to_token))
     rows: Rows = [
@@ -121,10 +103,9 @@ def order_details(
         text = f"the service names another transaction than the one signed here: {own.tx_hash}"
         rows.append(("careful", Text(text, "yellow")))
     if found.confirmed_at:
-        rows.append(
-            ("confirmed", f"{when(found.confirmed_at)} in block {found.block_number or 0:,}")
-        )
-    gas, price = gas_cost(found)
+        at = f"{when(found.confirmed_at)} in block {found.block_number or 0:,}"
+        rows.append(("confirmed", at))
+    gas, price = console.gas_cost(found)
     if gas and price:
         rows.append(("gas", f"{gas:,} units, {ETHER.show(gas * price)}"))
     if found.refund is not None and found.refund.status != "none":
@@ -135,7 +116,7 @@ def order_details(
     if found.error:
         rows.append(("why", Text(failure_text(found.error), "yellow")))
     if found.relay_answer:
-        rows.append(("relay", Text(relay_text(found.relay_answer), "yellow")))
+        rows.append(("relay", Text(console.relay_text(found.relay_answer), "yellow")))
     return facts(*rows)
 
 
@@ -186,7 +167,6 @@ def _received(
 
 # Output of webhooks and deliveries: one line each.
 
-
 _STATES = {
     None: "active",
     "gone": "disabled: the receiver answered 410",
@@ -223,7 +203,6 @@ def delivery_line(delivery: "webhooks.DeliveryResponse") -> Text:
 
 
 # Output of balances and allowances, of token searches and of indicative prices.
-
 
 _UNLIMITED = 2**128
 """An allowance from here on is shown as unlimited: no token has so many units."""
@@ -319,11 +298,8 @@ def price_table(
     found: "quotes.PriceResponse", sell: DisplayToken, buy: DisplayToken
 ) -> RenderableType:
     """Return an indicative price and the promise of each source."""
-    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    table.add_column("source", no_wrap=True)
-    for name in ("promised", "ms"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("why not", overflow="fold")
+    figures = ("promised", "ms")
+    table = text_table("source", *figures, "why not", right=figures, folds=("why not",))
     for row in found.sources:
         promised = "–" if row.buy_amount is None else buy.brief(int(row.buy_amount))
         style = "bold" if row.outcome == "won" else ""
@@ -331,11 +307,11 @@ def price_table(
         table.add_row(row.source, promised, str(row.latency_ms), said, style=style)
     impact = f"{found.price_impact:.2f} %" if found.price_impact_available else "unknown"
     gas = usd(found.scoring.gas_cost_usd, known=found.scoring.price_available)
-    rows: tuple[tuple[str, RenderableType], ...] = (
+    rows = facts(
         ("sell", sell.show(int(found.sell_amount))),
         ("get about", f"{buy.show(int(found.buy_amount))} by {found.source}"),
         ("impact", impact),
         ("gas", f"about {found.estimated_gas:,} units, {gas}"),
     )
     note = "indicative: nothing was simulated or verified; `quietswap quote` verifies"
-    return Group(table, facts(*rows), Text(note, "yellow"))
+    return Group(table, rows, Text(note, "yellow"))

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quietswap.amounts import difference_bps
-from quietswap.cli.output.console import ResponsiveTable, failure_text, gas_cost
+from quietswap.cli.output.console import ResponsiveTable, failure_text, gas_cost, text_table
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
 from quietswap.client.flows.reference_price import ReferencePrice
 from quietswap.client.flows.simulation import SwapSimulation
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 _THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}
-_HALF_A_CENT = Decimal("0.005")
 _LOSS_STYLE = {"none": "", "notice": "yellow", "confirm": "bold red", "type": "bold red"}
 _TO_POOLS = "to pools"
 _LEAST_REASON = 24
@@ -37,7 +36,7 @@ def usd(value: Decimal, *, known: bool = True) -> str:
     """Return USD to the cent, or a dash if the price is unknown."""
     if not known:
         return "–"
-    if 0 < value < _HALF_A_CENT:
+    if 0 < value < Decimal("0.005"):
         return "<$0.01"
     return f"{'-' if value < 0 else ''}${abs(value):,.2f}"
 
@@ -78,10 +77,11 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken) -> RenderableType:
         won, net = report.source == quote.source, worth.get(report.source)
         source = Text(report.source, "bold" if won else "")
         known = quote.scoring.price_available
+        amounts = (report.promised, report.simulated)
+        bps = report.reference_bps
         cells = [
-            Text(_amount(report.promised, buy)),
-            Text(_amount(report.simulated, buy)),
-            *([Text(_percent(report.reference_bps))] if has_reference else []),
+            *(Text("" if each is None else buy.brief(each)) for each in amounts),
+            *([Text("" if bps is None else f"{bps / 100:+.2f} %")] if has_reference else []),
             Text(usd(net, known=known) if net is not None else ""),
             Text(str(report.latency_ms)),
             Text(why(report.outcome, report.reason), "yellow"),
@@ -101,20 +101,9 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken) -> RenderableType:
 
 
 def _source_table(figures: Sequence[str]) -> Table:
-    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    table.add_column("", width=1)
-    table.add_column("source", no_wrap=True)
-    for name in figures[:-1]:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = text_table("", "source", *figures[:-1], right=figures, folds=())
+    table.columns[0].width = 1
     return table
-
-
-def _percent(bps: int | None) -> str:
-    return "" if bps is None else f"{bps / 100:+.2f} %"
-
-
-def _amount(amount: int | None, token: DisplayToken) -> str:
-    return "" if amount is None else token.brief(amount)
 
 
 def why(outcome: str, reason: str | None) -> str:
@@ -146,8 +135,8 @@ def summary(
         ("checked", checked),
         ("MEV", _mev(quote)),
     ]
-    missing = _missing(quote, sell, approves=approves)
-    rows += [("missing", Text(text, "yellow")) for text in missing]
+    lacks = _missing(quote, sell, approves=approves)
+    rows += [("missing", Text(text, "yellow")) for text in lacks]
     notes = quote.verification.notes if quote.verification else ()
     rows += [("note", Text(note, "yellow")) for note in notes]
     return Group(sources(quote, buy), Text(), facts(*rows))
@@ -157,8 +146,7 @@ def _missing(quote: "SwapQuoteResponse", sell: DisplayToken, *, approves: bool) 
     """Return what the wallet lacks to submit the quote."""
     lines, issues = [], quote.issues
     if issues.balance is not None:
-        held = sell.show(issues.balance.actual)
-        lines.append(f"balance: the wallet holds {held}")
+        lines.append(f"balance: the wallet holds {sell.show(issues.balance.actual)}")
     if issues.allowance is not None and not approves:
         allowed = sell.show(issues.allowance.actual)
         lines.append(f"allowance: {issues.allowance.spender} may move {allowed}")
@@ -216,20 +204,16 @@ def to_sign(
     `approval_wei` is the maximum fee of the approvals before it, in wei; the shown fee includes it.
     """
     cap = params.max_gas_cost + approval_wei
+    fee = f"at most {ETHER.at_most(cap, 6)}: {params.gas_limit:,} gas at"
+    fee += f" {GWEI.at_most(params.max_fee_per_gas, 3)}, tip {params.max_priority_fee_per_gas}"
+    fee += f", and {ETHER.at_most(approval_wei, 6)} to approve" if approval_wei else ""
     more = max(len(params.data) // 2 - 5, 0)
     call = params.data[:10] + (f" and {more:,} bytes" if more else "")
     return facts(
         ("to", Text(f"{params.to} ({target})")),
         ("call", Text(f"{call}, with {ETHER.show(params.value)}")),
         ("nonce", nonce),
-        (
-            "fee",
-            Text(
-                f"at most {ETHER.at_most(cap, 6)}: {params.gas_limit:,} gas at"
-                f" {GWEI.at_most(params.max_fee_per_gas, 3)}, tip {params.max_priority_fee_per_gas}"
-                + (f", and {ETHER.at_most(approval_wei, 6)} to approve" if approval_wei else "")
-            ),
-        ),
+        ("fee", Text(fee)),
     )
 
 
@@ -243,7 +227,6 @@ def nonce_to_sign(nonce: int | None, counted: int | None) -> Text:
 
 
 # The result of a swap: received against promised amount, as text and as JSON.
-
 
 UNCHECKED = (
     "without --rpc-url: approve the router yourself; nonce, fee, price, output and receipt are not"
@@ -330,12 +313,8 @@ def machine(result: SwapResult) -> dict[str, Any]:
         "promised": result.quote.buy_amount,
         "minimum": result.quote.min_buy_amount,
         "approvals": [
-            {
-                "token": each.token,
-                "router": each.router,
-                "amount": str(each.amount),
-                "txHash": each.receipt.transaction_hash,
-            }
+            {"token": each.token, "router": each.router, "amount": str(each.amount)}
+            | {"txHash": each.receipt.transaction_hash}
             for each in result.approvals
         ],
         "quote": result.quote,
