@@ -21,7 +21,7 @@ class LazyGroup(click.Group):
 
     sections: ClassVar[dict[str, dict[str, tuple[str, str]]]] = {
         "Try it, without a node or a key": {
-            "demo": ("demo:demo", "Run the main job on a miniature mainnet."),
+            "demo": ("sandbox:demo", "Run the main job on a miniature mainnet."),
             "sandbox": ("sandbox:sandbox", "Run a miniature mainnet until Ctrl-C."),
         },
         "Trade": {
@@ -53,7 +53,6 @@ class LazyGroup(click.Group):
 
     @property
     def commands_at(self) -> dict[str, tuple[str, str]]:
-        """Return all commands in the order of the help page."""
         return {name: found for part in self.sections.values() for name, found in part.items()}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -73,7 +72,6 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of the help page."""
         return list(self.commands_at)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -5,7 +5,6 @@ import select
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -150,7 +149,6 @@ class DemoReport:
 
     def __init__(self, screen: Console) -> None:
         self.screen = screen
-        self._began = time.monotonic()
         self._checks: list[tuple[bool, str]] = []
         self.facts: dict[str, Any] = {"ok": False}
         self.starts = OrderProgress(screen, "starting chain, vendors, relay, searcher, service")
@@ -161,7 +159,7 @@ class DemoReport:
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self._began
+        return self.starts.seconds
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[None]:
@@ -308,10 +306,15 @@ class DemoRun:
         quote = self._client.quote(self._request)
         sent = self._client.run(
             ensure_allowance(
-                token=quote.sell_token, router=quote.dex_route.target, amount=quote.sell_amount,
-                wallet=self._wallet, signer=self._account, approval="exact", polling=POLLING,
+                token=quote.sell_token,
+                router=quote.dex_route.target,
+                amount=quote.sell_amount,
+                wallet=self._wallet,
+                signer=self._account,
+                approval="exact",
+                polling=POLLING,
             )
-        )  # fmt: skip
+        )
         for approved in sent:
             _print_event(progress, self._report, approved)
 
@@ -379,10 +382,15 @@ class DemoRun:
         params = quote.mev_protection.transaction_params
         receipt = self._client.run(
             send_public(
-                "the public swap", to=params.to, data=params.data, wallet=self._wallet,
-                signer=self._account, polling=POLLING, gas_limit=params.gas_limit,
+                "the public swap",
+                to=params.to,
+                data=params.data,
+                wallet=self._wallet,
+                signer=self._account,
+                polling=POLLING,
+                gas_limit=params.gas_limit,
             )
-        )  # fmt: skip
+        )
         return self._sent(quote, receipt)
 
     def _privately(self, request: SwapRequest, progress: OrderProgress) -> SwapResultRow:

@@ -1,6 +1,9 @@
 """`quietswap clients`: the owners of orders and quotes, with limits and usage."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
@@ -46,21 +49,19 @@ def create(context: OperatorContext, name: str) -> None:
 def list_clients(context: OperatorContext) -> None:
     """List all clients, oldest first. Times are UTC."""
 
-    async def look(storage: Storage) -> list[tuple[Client, int]]:
+    async def look(storage: Storage) -> tuple[Sequence[Client], Counter[str]]:
         keys = await storage.keys.list()
-        return [
-            (client, sum(key.client_id == client.id and not key.revoked_at_ms for key in keys))
-            for client in await storage.clients.list()
-        ]
+        counts = Counter(key.client_id for key in keys if not key.revoked_at_ms)
+        return await storage.clients.list(), counts
 
-    found = context.run(look)
+    found, keys = context.run(look)
     rows = [
-        (one.id, one.state, one.name, time_text(one.created_at_ms), str(count))
-        for one, count in found
+        (one.id, one.state, one.name, time_text(one.created_at_ms), str(keys[one.id]))
+        for one in found
     ]
     header = ("client", "state", "name", "created", "keys")
     none = f"No clients yet in {context.url}: quietswap clients create NAME"
-    context.listing([{**_row(one), "keys": count} for one, count in found], header, rows, none)
+    context.listing([{**_row(one), "keys": keys[one.id]} for one in found], header, rows, none)
 
 
 @operator_command(clients)
@@ -85,7 +86,6 @@ def show(context: OperatorContext, client: str) -> None:
         "usdToday": usd_text(today.usd_cents),
         "openOrders": open_orders,
     }
-    ids = [key.id for key in keys]
     lines = [
         f"{name:22} {time_text(value) if name.endswith('At') else value}"
         for name, value in {**_row(owner), **usage}.items()
@@ -93,6 +93,7 @@ def show(context: OperatorContext, client: str) -> None:
     lines += ["\nlimits", *(f"  {line}" for line in _limit_lines(limits)), ""]
     if not keys and not owner.is_web_session:
         lines.append(f"No key: quietswap keys create --client {owner.id}")
+    ids = [key.id for key in keys]
     body = {**_row(owner), "keys": ids, "limits": _limit_row(limits), "usage": usage}
     context.result(body, "\n".join(lines))
     if keys and not context.as_json:
@@ -152,9 +153,7 @@ def limit(context: OperatorContext, client: str, **given: Any) -> None:
             rows = {n: {"from": old[n], "to": new[n]} for n in new if old[n] != new[n]}
             return context.audit("client_limited", client=owner.id, **rows)
 
-        def change(before: ClientLimits) -> ClientLimits:
-            return limits_from(before, given)
-
+        change = partial(limits_from, given=given)
         return await storage.clients.change_limits(owner.id, change, changed)
 
     after = context.change(
@@ -178,13 +177,9 @@ def _usd(cents: int | None) -> str | None:
 
 
 def _limit_lines(limits: ClientLimits) -> list[str]:
-    return [f"{name:20} {_limit_text(value)}" for name, value in _limit_row(limits).items()]
-
-
-def _limit_text(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(value) or "any"
-    return "none" if value is None else str(value)
+    lists = {name: ", ".join(sorted(getattr(limits, name))) for name in ("wallets", "tokens")}
+    row = _limit_row(limits) | {name: text or "any" for name, text in lists.items()}
+    return [f"{name:20} {'none' if value is None else value}" for name, value in row.items()]
 
 
 def _row(client: Client) -> dict[str, Any]:

@@ -111,19 +111,32 @@ def key_rows(found: Sequence[ApiKey]) -> list[tuple[str, ...]]:
     now = SystemClock().now_ms()
     return [
         (
-            key.id, key.state(now), key.scope.value, key.client_id, key.name,
-            time_text(key.created_at_ms), time_text(key.expires_at_ms, "never"),
+            key.id,
+            key.state(now),
+            key.scope.value,
+            key.client_id,
+            key.name,
+            time_text(key.created_at_ms),
+            time_text(key.expires_at_ms, "never"),
             time_text(key.last_used_at_ms, "never"),
         )
         for key in found
-    ]  # fmt: skip
+    ]
 
 
 def _row(key: ApiKey) -> dict[str, Any]:
     return members(
-        key, "id", "name", "client_id", "scope", "created_at_ms", "revoked_at_ms", "expires_at_ms",
-        "last_used_at_ms", "replaced_by",
-    )  # fmt: skip
+        key,
+        "id",
+        "name",
+        "client_id",
+        "scope",
+        "created_at_ms",
+        "revoked_at_ms",
+        "expires_at_ms",
+        "last_used_at_ms",
+        "replaced_by",
+    )
 
 
 @operator_command(keys)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _TOKEN = "QUIETSWAP_MCP_TOKEN"
 _LEAST_TOKEN = 32
-_PATIENCE_S, _DOUBT_S = 45.0, 24.0
-"""Longest waits in a tool, in s: many clients give up a call after a minute."""
 
 
 @click.command()
@@ -111,7 +109,8 @@ async def _serve(
     from quietswap.cli.mcp.server import make_server, serve_http, serve_stdio
     from quietswap.client.flows.polling import PollingPolicy
 
-    polling = PollingPolicy(patience_s=_PATIENCE_S, doubt_s=_DOUBT_S)
+    # the longest waits in a tool: many clients give up a call after a minute
+    polling = PollingPolicy(patience_s=45.0, doubt_s=24.0)
     async with context.async_client(polling) as client:
         preparer = Preparer(client, has_node=context.rpc_url is not None)
         local = None if signer is None else await _local(preparer, signer, limits, asks)

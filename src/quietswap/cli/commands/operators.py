@@ -58,11 +58,14 @@ def list_operators(context: OperatorContext) -> None:
     found = context.run(lambda storage: storage.operators.list())
     rows = [
         (
-            one.id, one.state, one.name, time_text(one.created_at_ms),
+            one.id,
+            one.state,
+            one.name,
+            time_text(one.created_at_ms),
             time_text(one.last_login_at_ms, "never"),
         )
         for one in found
-    ]  # fmt: skip
+    ]
     header = ("operator", "state", "name", "created", "last login")
     none = f"No operators yet in {context.url}: quietswap operators create NAME"
     context.listing([_row(one) for one in found], header, rows, none)

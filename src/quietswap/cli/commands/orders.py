@@ -126,24 +126,20 @@ def show(context: OperatorContext, order: str) -> None:
     units; its keyId is the client's id, as clientId.
     """
 
-    async def look(storage: Storage) -> tuple[Order, list[OrderEvent]] | None:
+    async def look(storage: Storage) -> tuple[Order, Sequence[OrderEvent]]:
         found = await storage.orders.find(order) or await storage.orders.by_hash(order)
         if found is None:
-            return None
-        return found, list(await storage.orders.events(found.order_id))
+            raise click.ClickException(f"there is no order {order} in {context.url}")
+        return found, await storage.orders.events(found.order_id)
 
-    looked = context.run(look)
-    if looked is None:
-        raise click.ClickException(f"there is no order {order} in {context.url}")
-    found, events = looked
+    found, events = context.run(look)
     tokens = _tokens_at(context, {found.sell_token, found.buy_token})
     row = {**_row(found), "relay": relay_verdict(events)}
-    units = {"sell": _unit(tokens, found.sell_token), "buy": _unit(tokens, found.buy_token)}
+    pair = (("sell", tokens.get(found.sell_token)), ("buy", tokens.get(found.buy_token)))
+    units = {name: members(each, "symbol", "decimals") if each else None for name, each in pair}
     body = {**row, "tokens": units, "events": [_event(event) for event in events]}
-    row |= {
-        "sellAmount": _amount_of(found.sell_amount, found.sell_token, tokens),
-        "minBuyAmount": _amount_of(found.min_buy_amount, found.buy_token, tokens),
-    }
+    row["sellAmount"] = _amount_of(found.sell_amount, found.sell_token, tokens)
+    row["minBuyAmount"] = _amount_of(found.min_buy_amount, found.buy_token, tokens)
     if found.inclusion is not None and found.inclusion.received is not None:
         row["receivedAmount"] = _amount_of(found.inclusion.received, found.buy_token, tokens)
     del row["keyId"]  # for programs only: it repeats clientId
@@ -153,11 +149,6 @@ def show(context: OperatorContext, order: str) -> None:
         move = f"{event.from_status or '-'} -> {event.to_status}"
         lines.append(f"  {_time(event.at_ms)}  {event.event_type:16} {move:24} {event.evidence}")
     context.result(body, "\n".join(map(visible, lines)))
-
-
-def _unit(tokens: dict[Address, DisplayToken], address: Address) -> dict[str, Any] | None:
-    token = tokens.get(address)
-    return None if token is None else {"symbol": token.symbol, "decimals": token.decimals}
 
 
 def relay_verdict(events: Sequence[OrderEvent]) -> str | None:
@@ -249,7 +240,6 @@ def _tokens_at(
 
 
 def _amount_of(units: int, address: Address, tokens: dict[Address, DisplayToken]) -> str:
-    """Return an amount with its unit, or in smallest units if the decimals are unknown."""
     token = tokens.get(address)
     if token is None:
         return f"{units} smallest units of {address} (no node returned its decimals)"
@@ -322,9 +312,8 @@ async def _pages(
 ) -> AsyncGenerator[ExportPage]:
     """Yield the pages, with the tokens that the service's node knows."""
     orders = OrderExportStore(storage.database, _PAGE)
-    settings = context.settings("node")
+    settings, chain = context.settings("node"), None
     async with contextlib.AsyncExitStack() as stack:
-        chain = None
         if settings.node.urls:
             from quietswap.server.container import adapters_of_a_command
 

@@ -1,4 +1,4 @@
-"""`quietswap sandbox`: run a miniature mainnet until SIGINT or SIGTERM."""
+"""`quietswap sandbox` and `quietswap demo`: a miniature mainnet, until SIGINT or for one run."""
 
 import asyncio
 import itertools
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from quietswap.sandbox.stack import SandboxStack
 
 
-_HELD_S = 1.0
-
-
 class _HelpWithFaults(click.Command):
     """Adds the fault registry's list to the help page."""
 
@@ -40,18 +37,13 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     if not wanted:
         return
     from quietswap.cli.output.console import OrderProgress, open_screen
-    from quietswap.sandbox.npm import (
-        InstallFailed,
-        install,
-        is_installed,
-        package_count,
-    )
+    from quietswap.sandbox import npm
 
-    if is_installed():
+    if npm.is_installed():
         click.echo("The sandbox's packages are installed already. Start it: quietswap sandbox")
         raise click.exceptions.Exit(0)
     progress = OrderProgress(open_screen(stderr=True))
-    total, done = package_count(), itertools.count()
+    total, done = npm.package_count(), itertools.count()
 
     def advance() -> None:
         progress.doing = f"installing with npm, {next(done)} of {total} packages"
@@ -59,8 +51,8 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     advance()
     progress.start()
     try:
-        folder = install(advance)
-    except InstallFailed as error:
+        folder = npm.install(advance)
+    except npm.InstallFailed as error:
         raise click.ClickException(str(error)) from error
     finally:
         progress.stop()
@@ -184,9 +176,41 @@ def _report_late(broken: asyncio.Event) -> None:
     loop = asyncio.get_running_loop()
 
     def report(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        loop.call_later(_HELD_S, lambda: broken.is_set() or loop.default_exception_handler(context))
+        loop.call_later(1.0, lambda: broken.is_set() or loop.default_exception_handler(context))
 
     loop.set_exception_handler(report)
+
+
+@click.command()
+@click.option(
+    "--block-time", type=FiniteRange(0.2, 12), default=1.0, show_default=True,
+    metavar="SECONDS", help="Time between the sandbox's blocks.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON on standard output.")
+def demo(*, block_time: float, as_json: bool) -> None:
+    """Wrap, swap and unwrap on a miniature mainnet, then compare public with private.
+
+    Starts the sandbox, uses it as an HTTP client with an API key and a wallet, and stops it. Exit
+    code 0 means that all transactions were confirmed, at least the minimum was received, and the
+    private swap lost nothing to the searcher.
+    """
+    from quietswap.cli.demo import DemoReport, DemoRun, SandboxFailed, running_sandbox
+    from quietswap.cli.output.console import open_screen
+    from quietswap.cli.output.exit_codes import REFUSED
+    from quietswap.client.errors import ClientError
+    from quietswap.client.wire import encode
+
+    report = DemoReport(open_screen(stderr=as_json))
+    try:
+        with report.starting(), running_sandbox(block_time) as sandbox:
+            DemoRun(report, sandbox)()
+    except (SandboxFailed, ClientError) as error:
+        report.check(f"{type(error).__name__}: {error}", holds=False)
+    report.verdict()
+    if as_json:
+        click.echo(encode(report.facts).decode("utf-8"))
+    if not report.passed:
+        raise click.exceptions.Exit(REFUSED)
 
 
 # The text when it is ready, and its environment file.
@@ -195,7 +219,7 @@ _MARK = "# written by: quietswap sandbox --env-file"
 
 
 def environment(facts: dict[str, Any]) -> dict[str, str]:
-    """Return the environment variables for clients, operator commands and examples."""
+    """Return the variables for clients, operator commands and examples."""
     return {
         "QUIETSWAP_URL": facts["baseUrl"],
         "QUIETSWAP_API_KEY": facts["apiKey"],
@@ -241,11 +265,9 @@ def path_to_program() -> tuple[str | None, str]:
 
 
 def welcome(facts: dict[str, Any], block_time: float, env_file: Path | None) -> str:
-    """Return the text output."""
     path, program = path_to_program()
-    wallets = [
-        f"    {one['address']}  {one['privateKey']}" for one in facts["wallets"]
-    ]  # not secret: keys of anvil's public test mnemonic
+    # not secret: keys of anvil's public test mnemonic
+    wallets = [f"    {one['address']}  {one['privateKey']}" for one in facts["wallets"]]
     if env_file is None:
         exports = [f"export {n}={shlex.quote(v)}" for n, v in environment(facts).items()]
     else:

@@ -56,9 +56,8 @@ def serve(
     if as_json:
         facts = {} if faults else settings_summary(settings, settings_path)
         if stores and not faults:
-            facts["alone"] = start_checks.may_serve(
-                settings
-            )  # a server of an older release reads this name
+            # a server of an older release reads this name
+            facts["alone"] = start_checks.may_serve(settings)
             facts["needsStart"] = start_checks.start_needs(settings)
         if not faults:
             facts["secrets"] = [{"setting": it.setting, "from": it.origin} for it in secrets]
@@ -92,11 +91,7 @@ def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
     """
     from quietswap.clock import SystemClock
     from quietswap.orders.stores import StoreUnavailable
-    from quietswap.orders.tracking.single_process import (
-        PREDECESSOR_S,
-        SecondProcessError,
-        SingleProcessGuard,
-    )
+    from quietswap.orders.tracking import single_process
     from quietswap.storage import migrate
 
     def say(seconds: float) -> None:
@@ -107,8 +102,8 @@ def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
         is_file = storage.database.dialect == "sqlite"
         if not is_file:
             await migrate.check(storage.database)
-        serving = SingleProcessGuard(storage.serving, SystemClock(), shared=shared)
-        await serving.begin(PREDECESSOR_S, say)
+        serving = single_process.SingleProcessGuard(storage.serving, SystemClock(), shared=shared)
+        await serving.begin(single_process.PREDECESSOR_S, say)
         if is_file:
             await upgrade(storage)
         try:
@@ -131,7 +126,7 @@ def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
 
     try:
         context.run(begin, creates=True, checked=False, rates=True)
-    except SecondProcessError as error:
+    except single_process.SecondProcessError as error:
         raise click.ClickException(f"quietswap cannot start: {error}") from error
 
 

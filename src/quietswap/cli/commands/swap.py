@@ -105,16 +105,24 @@ def swap(
         selling, buying = token_pair(sell, buy, client, context, signs=True, yes=yes)
         floor = None if at_least is None else parse_amount(at_least, buying, "--at-least")
         request = SwapRequest(
-            selling.address, buying.address,
-            units_of(amount, selling, client, context, signer.wallet), signer.wallet, slippage_bps,
+            selling.address,
+            buying.address,
+            units_of(amount, selling, client, context, signer.wallet),
+            signer.wallet,
+            slippage_bps,
             # the amount of a batch is exact
             cast("Approval", approve.replace("batch", "exact")) if context.rpc_url else "never",
             floor,
             routers=frozenset(wallet_address(each, "router's address") for each in routers),
             max_impact_percent=Decimal(str(max_impact)) if compares else None,
-            nonce=nonce, any_nonce=any_nonce, replace=replace, accept_unbound=accept_unbound,
-            max_fee_wei=most_fee, max_loss_percent=_most_loss(max_loss), batch=approve == "batch",
-        )  # fmt: skip
+            nonce=nonce,
+            any_nonce=any_nonce,
+            replace=replace,
+            accept_unbound=accept_unbound,
+            max_fee_wei=most_fee,
+            max_loss_percent=_most_loss(max_loss),
+            batch=approve == "batch",
+        )
         SwapRun(context, client, signer, yes=yes)(request, selling, buying)
 
 

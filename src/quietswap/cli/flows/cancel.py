@@ -27,10 +27,8 @@ class CancelRun(SigningFlow):
 
     def __call__(self, request: CancelRequest) -> None:
         """Cancel; exit code 1 unless the order is cancelled."""
-        self._request = replace(request, accept=self._accept)
-        result = self._run(
-            lambda: self._client.cancel(self._request, self._signer, self._print_event)
-        )
+        self._request, cancel = replace(request, accept=self._accept), self._client.cancel
+        result = self._run(lambda: cancel(self._request, self._signer, self._print_event))
         self._report(result)
         if not result.cancelled:
             raise click.exceptions.Exit(REFUSED)
@@ -72,10 +70,10 @@ class CancelRun(SigningFlow):
 
     def _leave(self, why: str, known: str | None = None) -> None:
         self._progress.stop()
-        text = f"{why}: {known or 'the order or its cancel may still be mined'}."
-        self._context.say(text, "yellow")
+        say, known = self._context.say, known or "the order or its cancel may still be mined"
+        say(f"{why}: {known}.", "yellow")
         self._print_signed()
-        self._context.say("To check the order:")
+        say("To check the order:")
         self._context.again("history", "--order", self._request.order_id, "--follow")
 
     def _report(self, result: CancelResult) -> None:
@@ -96,23 +94,22 @@ class CancelRun(SigningFlow):
 
 
 def _verdict(result: CancelResult) -> Text:
-    nonce = result.quote.transaction_params.nonce
-    if result.cancelled and not result.checked:
-        return Text("The service says that it is cancelled; not checked.", "bold yellow")
-    if result.cancelled:
+    nonce, status = result.quote.transaction_params.nonce, result.status.status
+    if result.cancelled and result.checked:
         text = f"Cancelled: nonce {nonce} is used: nothing else with nonce {nonce} can be mined."
         return Text(text, "bold green")
-    if result.swap is not None and result.swap.succeeded:
-        return Text("The swap was faster: it took place, nothing was cancelled.", "bold yellow")
-    if result.status.status == "confirmed" and not result.checked:
+    if result.cancelled:
+        text = "The service says that it is cancelled; not checked."
+    elif result.swap is not None and result.swap.succeeded:
+        text = "The swap was faster: it took place, nothing was cancelled."
+    elif status == "confirmed" and not result.checked:
         text = "The service says that the swap was faster: it took place; not checked."
-        return Text(text, "bold yellow")
-    if result.fate == "replaced" and result.swap is None:
+    elif result.fate == "replaced" and result.swap is None:
         text = f"Another transaction used nonce {nonce}: neither this cancel nor anything else with"
-        return Text(f"{text} nonce {nonce} can be mined.", "bold yellow")
-    return Text(
-        f"Not cancelled by this transaction: the order is {result.status.status}.", "bold yellow"
-    )
+        text += f" nonce {nonce} can be mined."
+    else:
+        text = f"Not cancelled by this transaction: the order is {status}."
+    return Text(text, "bold yellow")
 
 
 def _machine(result: CancelResult) -> dict[str, Any]:

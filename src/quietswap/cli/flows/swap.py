@@ -29,9 +29,16 @@ from quietswap.contract.transactions import TransactionParams
 from quietswap.quoting.loss import Loss
 
 AGAIN = (
-    "raw", "slippage-bps", "approve", "at-least", "max-impact", "max-loss", "max-fee", "router",
+    "raw",
+    "slippage-bps",
+    "approve",
+    "at-least",
+    "max-impact",
+    "max-loss",
+    "max-fee",
+    "router",
     "accept-unbound",
-)  # fmt: skip
+)
 """Options of `swap` that the retry command repeats."""
 
 
@@ -58,9 +65,12 @@ class SwapRun(SigningFlow):
         """Swap; the exit codes are those of `quietswap.cli.output.exit_codes`."""
         self._asked = replace(request, confirm=None if self._yes else self._confirm_loss)
         self._request = replace(
-            request, accept=self._accept, at_least=None, max_impact_percent=None,
+            request,
+            accept=self._accept,
+            at_least=None,
+            max_impact_percent=None,
             max_loss_percent=Decimal(100),
-        )  # fmt: skip
+        )
         self._sell, self._buy = sell, buy
         try:
             result = self._run(self._swapped)
@@ -259,11 +269,13 @@ class SwapRun(SigningFlow):
         return None
 
     def _approval_cost(self, quote: SwapQuoteResponse) -> int:
-        costs = approval_cost(
-            token=quote.sell_token, router=quote.dex_route.target, amount=quote.sell_amount,
-            wallet=self._request.wallet, approval=self._request.approval,
-        )  # fmt: skip
-        return self._client.run(costs)
+        wallet, approval = self._request.wallet, self._request.approval
+        token, router, amount = quote.sell_token, quote.dex_route.target, quote.sell_amount
+        return self._client.run(
+            approval_cost(
+                token=token, router=router, amount=amount, wallet=wallet, approval=approval
+            )
+        )
 
     def _print_event(self, event: Event) -> None:
         if isinstance(event, ApprovalSent):

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -11,22 +10,15 @@ from quietswap.cli.context import signals_as_ctrl_c
 from quietswap.cli.flows.signing import SAME_NONCE, SigningFlow, is_open_mismatch
 from quietswap.cli.output.quote import facts, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
-from quietswap.client import node_calls
-from quietswap.client.errors import (
-    ClientError,
-    MayBeMined,
-    NonceTooLow,
-    OrderStillOpen,
-    ServiceUnreachable,
-    TransactionHashMismatch,
-)
+from quietswap.client import errors, node_calls
+from quietswap.client.errors import ClientError, MayBeMined
 from quietswap.client.flows.submission_outcome import OutcomeWatch
 from quietswap.client.flows.wrap import Event, WrapRequest, WrapResult, judge_quote
-from quietswap.contract.wraps import Balances, WrapOrderResponse, WrapQuoteResponse
+from quietswap.contract.wraps import WrapOrderResponse, WrapQuoteResponse
 from quietswap.quoting.loss import Loss, accepted_bps
 
-_UNDECIDED = (OrderStillOpen, ServiceUnreachable, MayBeMined, TransactionHashMismatch)
-"""Errors after which a submitted transaction may still be mined."""
+_UNDECIDED = errors.OrderStillOpen, errors.ServiceUnreachable, errors.TransactionHashMismatch
+"""Errors after which a submitted transaction may still be mined, besides `MayBeMined`."""
 
 
 class WrapRun(SigningFlow):
@@ -40,12 +32,13 @@ class WrapRun(SigningFlow):
         """Convert; exit code 1 unless it is mined (or submitted, where there is no node)."""
         self._most = accepted_bps(request.max_loss_percent)
         self._request = replace(
-            request, accept=self._accept, replace=request.replace or not self._yes,
+            request,
+            accept=self._accept,
+            replace=request.replace or not self._yes,
             max_loss_percent=Decimal(100),
-        )  # fmt: skip
-        self._report(
-            self._run(lambda: self._client.convert(self._request, self._signer, self._print_event))
         )
+        convert = self._client.convert
+        self._report(self._run(lambda: convert(self._request, self._signer, self._print_event)))
 
     def _explain(self, error: ClientError) -> None:
         is_open = isinstance(error, MayBeMined) or is_open_mismatch(error)
@@ -54,7 +47,7 @@ class WrapRun(SigningFlow):
         if is_open and self._signer.nonce is not None:
             if order_id := self._find_order(self._signer.tx_hash):
                 self._print_cancel_command(order_id)
-            if not isinstance(getattr(error, "cause", None), NonceTooLow):
+            if not isinstance(getattr(error, "cause", None), errors.NonceTooLow):
                 self._context.say(f"To try again, {SAME_NONCE}", "yellow")
                 words = (self._request.operation, self._request.amount)
                 self._print_again(*words, nonce=self._signer.nonce)
@@ -131,16 +124,7 @@ class WrapRun(SigningFlow):
         else:
             rows.append(("ETH", ether.number(balances.eth.wei)))
             rows.append(("WETH", weth.number(balances.weth.wei)))
-        self._context.result(_machine(result, balances))
+        told = {"order": result.order, "receipt": result.receipt, "balances": balances}
+        self._context.result({"ok": True, **told, "quote": result.quote})
         self._context.screen.print()
         self._context.screen.print(facts(*rows))
-
-
-def _machine(result: WrapResult, balances: Balances | None) -> dict[str, Any]:
-    return {
-        "ok": True,
-        "order": result.order,
-        "receipt": result.receipt,
-        "balances": balances,
-        "quote": result.quote,
-    }

@@ -25,13 +25,8 @@ from pydantic import ValidationError
 from quietswap.cli.output.errors import JSON_NAMES, exit_code
 from quietswap.cli.output.exit_codes import UNDECIDED
 from quietswap.cli.output.tokens import BadText
-from quietswap.client.errors import (
-    AfterSubmission,
-    ApiError,
-    ClientError,
-    OrderStillOpen,
-    TransactionHashMismatch,
-)
+from quietswap.client import errors
+from quietswap.client.errors import ApiError, ClientError
 from quietswap.client.wire import encode
 from quietswap.contract.base import WireAmount, WireStruct
 from quietswap.contract.errors import ERRORS
@@ -46,7 +41,7 @@ LONGEST_ANSWER = 200_000
 """Characters of one result: more would fill a model's context."""
 _ORDER_ID = re.compile(r"[a-z]{3}_[0-9a-f]{32}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
-_WITH_TRANSACTION = (AfterSubmission, OrderStillOpen, TransactionHashMismatch)
+_WITH_TRANSACTION = errors.AfterSubmission | errors.OrderStillOpen | errors.TransactionHashMismatch
 
 
 class Refused(Exception):

@@ -48,9 +48,10 @@ SlippageArgument = Annotated[
     int,
     Field(
         description="Accepted loss below the quote in basis points: 50 is 0.5 %",
-        ge=1, le=base.MAX_SLIPPAGE_BPS,
+        ge=1,
+        le=base.MAX_SLIPPAGE_BPS,
     ),
-]  # fmt: skip
+]
 PreparedArgument = Annotated[str, Field(description="preparedId of what was prepared")]
 OrderArgument = Annotated[str, Field(description="Order id", max_length=128)]
 RowsArgument = Annotated[int, Field(ge=1, le=MOST_ROWS)]
@@ -192,11 +193,12 @@ class Tools:
             Field(
                 description="Accept a loss up to this. Without it, 3 % or more is refused. Ask the"
                 " person before you give it.",
-                ge=0, le=100,
+                ge=0,
+                le=100,
             ),
         ] = None,
         smallest_units: SmallestArgument = False,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """Prepare a swap for signing: a fresh quote that passed all checks. Nothing is sent.
 
         `kind` is `approval` if the router needs an approval first: have that signed and submitted,
@@ -227,10 +229,11 @@ class Tools:
             Field(
                 description="The nonce that the order was signed with; needed if another program"
                 " submitted it",
-                ge=0, le=base.MAX_SAFE_INTEGER,
+                ge=0,
+                le=base.MAX_SAFE_INTEGER,
             ),
         ] = None,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """Prepare the cancel of an open order: an empty transfer of the wallet to itself.
 
         It has the order's nonce, so at most one of the two is mined. It costs gas.
@@ -259,9 +262,14 @@ class Tools:
 
 
 def _swap_request(
-    pair: tuple[DisplayToken, DisplayToken], amount: str, wallet: str, slippage_bps: int,
-    *, smallest: bool, at_least: str | None = None,
-) -> SwapRequest:  # fmt: skip
+    pair: tuple[DisplayToken, DisplayToken],
+    amount: str,
+    wallet: str,
+    slippage_bps: int,
+    *,
+    smallest: bool,
+    at_least: str | None = None,
+) -> SwapRequest:
     """Return the request of a swap. Raises BadInput."""
     sell, buy = pair
     units, floor = quotes.read_units(amount, sell, smallest=smallest), None

@@ -19,12 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _LONGEST_NAME = 100
 
 
-def client_name(
-    _ctx: click.Context | None, _param: click.Parameter | None, value: str | None
-) -> str | None:
+def client_name(_context: click.Context, _param: click.Parameter, value: str) -> str:
     """Return a new name of a client or a key. Raises click.BadParameter."""
-    if value is None:
-        return None
     if not 1 <= len(value) <= _LONGEST_NAME or not value.isprintable() or value != value.strip():
         raise click.BadParameter(
             f"a name has 1 to {_LONGEST_NAME} characters, all printable, and no space at its ends"
@@ -35,14 +31,13 @@ def client_name(
 async def the_client(storage: Storage, id_or_name: str) -> Client:
     """Return the one client with this id or name. Raises click.ClickException."""
     found = await storage.clients.find(id_or_name)
-    if not found:
-        raise click.ClickException(f"there is no client {id_or_name}: see quietswap clients list")
-    if len(found) > 1:
+    if len(found) == 1:
+        return found[0]
+    text = f"there is no client {id_or_name}: see quietswap clients list"
+    if found:
         ids = ", ".join(client.id for client in found)
-        raise click.ClickException(
-            f"{len(found)} clients have the name {id_or_name}; use an id: {ids}"
-        )
-    return found[0]
+        text = f"{len(found)} clients have the name {id_or_name}; use an id: {ids}"
+    raise click.ClickException(text)
 
 
 def owner_options(command: F) -> F:
@@ -101,8 +96,7 @@ def _cents(value: str) -> int:
     """Read USD with at most two decimals, as cents, or `none`."""
     if value == "none":
         return _REMOVED
-    found = _USD.fullmatch(value)
-    if found is None:
+    if (found := _USD.fullmatch(value)) is None:
         text = f"{value!r} is neither an amount of USD, such as 2500 or 99.50, nor none"
         raise click.BadParameter(text)
     return int(found[1]) * 100 + int((found[2] or "").ljust(2, "0"))
@@ -124,20 +118,18 @@ _LISTS = {
 
 def limit_options(command: F) -> F:
     """Add the options of the limits to a command."""
-    options = []
+    options, add = [], click.option
     for name, text in _NUMBERS.items():
         kind, takes = (_cents, "USD|none") if "usd" in name else (_number, "N|none")
         spelled = f"--{name.replace('_cents', '').replace('_', '-')}"
-        options.append(click.option(spelled, name, type=kind, metavar=takes, help=text))
+        options.append(add(spelled, name, type=kind, metavar=takes, help=text))
     for what, text in _LISTS.items():
         takes = "ADDRESS" if what == "wallet" else "TOKEN"
         less, none = "Take it off.", f"Remove the list: every {what} is allowed."
         options += [
-            click.option(f"--{what}", f"{what}s", multiple=True, metavar=takes, help=text),
-            click.option(
-                f"--remove-{what}", f"fewer_{what}s", multiple=True, metavar=takes, help=less
-            ),
-            click.option(f"--any-{what}", is_flag=True, help=none),
+            add(f"--{what}", f"{what}s", multiple=True, metavar=takes, help=text),
+            add(f"--remove-{what}", f"fewer_{what}s", multiple=True, metavar=takes, help=less),
+            add(f"--any-{what}", is_flag=True, help=none),
         ]
     for option in reversed(options):
         command = option(command)
@@ -185,7 +177,6 @@ def _list(
 
 
 def _token(text: str) -> str:
-    known = KNOWN.get(text.upper())
-    return (
-        known.address if known else wallet_address(text, "token: neither a symbol nor an address")
-    )
+    if known := KNOWN.get(text.upper()):
+        return known.address
+    return wallet_address(text, "token: neither a symbol nor an address")

@@ -6,7 +6,7 @@ import ipaddress
 import math
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -65,6 +65,8 @@ def with_context(function: Callable[..., None]) -> Callable[..., None]:
         ca_file: Path | None, as_json: bool = False, raw: bool = False, **rest: Any,
     ) -> None:  # fmt: skip
         from quietswap.cli.output.console import open_screen
+        from quietswap.cli.output.errors import exit_code, print_error
+        from quietswap.client.errors import ClientError
 
         key = _key(api_key, api_key_file)
         _warn_of_plain_http(url)
@@ -75,8 +77,11 @@ def with_context(function: Callable[..., None]) -> Callable[..., None]:
             url, key, rpc_url or None, as_json, raw, screen, reach, ca_file,
             tuple(f"--{name}" for name in secret),
         )  # fmt: skip
-        with handle_errors(context):
+        try:
             function(context=context, **rest)
+        except ClientError as error:
+            print_error(context, error)
+            raise click.exceptions.Exit(exit_code(error)) from error
 
     return command
 
@@ -168,20 +173,6 @@ def _key(api_key: str | None, file: Path | None) -> str:
     return key
 
 
-@contextlib.contextmanager
-def handle_errors(context: CommandContext) -> Iterator[None]:
-    """Print a client error and exit with its code."""
-    from quietswap.client.errors import ClientError
-
-    try:
-        yield
-    except ClientError as error:
-        from quietswap.cli.output.errors import exit_code, print_error
-
-        print_error(context, error)
-        raise click.exceptions.Exit(exit_code(error)) from error
-
-
 def confirm(question: str, *, skip: bool) -> bool:
     """Ask on standard error; `skip` answers yes. Raises click.UsageError without a terminal."""
     if skip:
@@ -199,10 +190,8 @@ def require_terminal() -> None:
 def confirm_loss(loss: "Loss") -> bool:
     """Ask on standard error for the word yes, or for the loss that the person has read."""
     wanted = loss.word_to_type
-    said = click.prompt(
-        f"It may lose: {loss}. To sign it nevertheless, type {wanted}",
-        default="no", show_default=False, err=True,
-    )  # fmt: skip
+    text = f"It may lose: {loss}. To sign it nevertheless, type {wanted}"
+    said = click.prompt(text, default="no", show_default=False, err=True)
     return str(said).strip().removesuffix("%").strip().lower() == wanted
 
 
@@ -225,11 +214,8 @@ def read_secret(file: Path, what: str) -> str:
             text = stream.read(_MOST_BYTES).decode("utf-8").rstrip("\r\n")
         is_open = bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
     except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"the {what} cannot be read from {file}: {_why(error)}") from None
+        why = error.strerror or "unreadable" if isinstance(error, OSError) else "it is not text"
+        raise click.UsageError(f"the {what} cannot be read from {file}: {why}") from None
     if is_open:
         click.echo(f"careful: others can read {file}; chmod 600 {file}", err=True)
     return text
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror or "unreadable") if isinstance(error, OSError) else "it is not text"

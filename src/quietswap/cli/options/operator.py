@@ -23,13 +23,7 @@ from quietswap.operator.operators import AuditUnavailable
 from quietswap.orders.stores import StoreUnavailable
 from quietswap.server.settings import BadSettings, load, load_sections
 from quietswap.settings import Settings
-from quietswap.storage.database import (
-    IN_MEMORY,
-    SQLITE,
-    BadDatabaseUrl,
-    ForeignDatabase,
-    missing_file,
-)
+from quietswap.storage import database
 from quietswap.storage.factory import Storage, open_storage
 from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
 from quietswap.storage.sqlite_to_postgres import CannotCopy
@@ -99,11 +93,10 @@ class OperatorContext:
         async def opened() -> T:
             chosen = self.settings("storage").storage
             url, redis_url = chosen.url, chosen.redis_url if rates else None
-            if not creates and (missing := missing_file(url)) and missing.parent.is_dir():
-                url = SQLITE + IN_MEMORY
-            storage = await open_storage(
-                url, clock=SystemClock(), rates_url=redis_url, checked=checked
-            )
+            if not creates and (missing := database.missing_file(url)) and missing.parent.is_dir():
+                url = database.SQLITE + database.IN_MEMORY
+            clock = SystemClock()
+            storage = await open_storage(url, clock=clock, rates_url=redis_url, checked=checked)
             try:
                 return await work(storage)
             finally:
@@ -156,11 +149,8 @@ class OperatorContext:
 
     def result(self, value: object, text: str, note: str = "") -> None:
         """Print a result: a value as JSON, or a text, with a note on standard error."""
-        if self.as_json:
-            click.echo(json.dumps(value))
-            return
-        click.echo(text)
-        if note:
+        click.echo(json.dumps(value) if self.as_json else text)
+        if note and not self.as_json:
             click.echo(note, err=True)
 
     def listing(
@@ -252,12 +242,11 @@ def storage_errors() -> Iterator[None]:
     try:
         yield
     except StoreUnavailable as error:
-        raise DependencyUnreachable(
-            f"{error}: is storage.url right, and the database up?"
-        ) from error
-    except (BadDatabaseUrl, BadSettings) as error:
+        text = f"{error}: is storage.url right, and the database up?"
+        raise DependencyUnreachable(text) from error
+    except (database.BadDatabaseUrl, BadSettings) as error:
         raise click.UsageError(str(error)) from error
-    except (KeyRefused, SchemaTooNew, SchemaTooOld, ForeignDatabase, CannotCopy) as error:
+    except (KeyRefused, SchemaTooNew, SchemaTooOld, database.ForeignDatabase, CannotCopy) as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -57,16 +57,14 @@ class Keystore:
         given = self._given_password()
         tries = _TRIES if given is None and sys.stdin.isatty() else 1
         for left in reversed(range(tries)):
+            if self._account is None:
+                self._account = self._opened(self._asked() if given is None else given)
             if self._account is not None:
                 return
-            password = self._asked() if given is None else given
-            try:
-                self._account = self._opened(password)
-            except _WrongPassword as error:
-                if not left:
-                    text = f"{self._file} cannot be decrypted: {error}"
-                    raise click.ClickException(text) from None
-                click.echo("The password is wrong.", err=True)
+            if not left:
+                text = f"{self._file} cannot be decrypted: the password is wrong"
+                raise click.ClickException(text)
+            click.echo("The password is wrong.", err=True)
 
     @property
     def has_password(self) -> bool:
@@ -74,13 +72,14 @@ class Keystore:
         return self._password_file is not None or PASSWORD in os.environ
 
     def _opened(self, password: str) -> Any:
+        """Return the account; None if the password is wrong. Raises click.ClickException."""
         from eth_account import Account
 
         try:
             account = Account.from_key(Account.decrypt(self._sealed, password))
         except Exception as error:  # noqa: BLE001  several unrelated families, all about the file
             if "MAC mismatch" in str(error):
-                raise _WrongPassword("the password is wrong") from None
+                return None
             why = str(error) or type(error).__name__
             why = f"it has no {error}" if isinstance(error, KeyError) else why
             text = f"{self._file} is not a keystore that can be opened: {why}"
@@ -104,10 +103,6 @@ class Keystore:
                 f"standard input has no password: give --password-file, or set {PASSWORD}"
             )
         return line.rstrip("\r\n")
-
-
-class _WrongPassword(Exception):
-    """The keystore is valid, but the password does not decrypt it."""
 
 
 def _read(file: Path) -> dict[str, Any]:

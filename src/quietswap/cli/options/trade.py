@@ -9,15 +9,8 @@ import click
 
 from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import confirm
-from quietswap.cli.output.tokens import (
-    ETHER,
-    KNOWN,
-    DisplayToken,
-    address_of,
-    by_address,
-    parse_amount,
-    refuse_ether,
-)
+from quietswap.cli.output import tokens
+from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, address_of, refuse_ether
 from quietswap.foreign_text import visible
 
 if TYPE_CHECKING:
@@ -75,26 +68,26 @@ def token_pair(
     for each in (sell, buy):
         address = token_address(each, client, context, signs=signs, yes=yes)
         refuse_ether(address)
-        found.append(by_address(address, client, context, by_node=by_node))
+        found.append(tokens.by_address(address, client, context, by_node=by_node))
     return found[0], found[1]
 
 
 def _listed(text: str, client: "QuietswapClient") -> "TokenEntry":
     """Return the only token of the service's list with this symbol, in any letter case."""
     wanted = text.casefold()
-    found = client.tokens(text, limit=_MOST_FOUND).tokens if text.isascii() else ()
-    tokens = {token.address: token for token in found if token.symbol.casefold() == wanted}
-    if not tokens:
+    listed = client.tokens(text, limit=_MOST_FOUND).tokens if text.isascii() else ()
+    found = {token.address: token for token in listed if token.symbol.casefold() == wanted}
+    if not found:
         raise click.UsageError(
             f"{text!r} is neither {', '.join(KNOWN)}, nor an address, nor the symbol of a listed"
             " token: quietswap tokens finds them by name"
         )
-    if len(tokens) > 1:
-        choices = ", ".join(f"{each.address} ({visible(each.name)})" for each in tokens.values())
+    if len(found) > 1:
+        choices = ", ".join(f"{each.address} ({visible(each.name)})" for each in found.values())
         raise click.UsageError(
-            f"{len(tokens)} listed tokens have the symbol {text}, give an address: {choices}"
+            f"{len(found)} listed tokens have the symbol {text}, give an address: {choices}"
         )
-    return tokens.popitem()[1]
+    return found.popitem()[1]
 
 
 def _compare_symbols(
@@ -125,7 +118,7 @@ def units_of(
     """
     share = _share(text)
     if share is None:
-        return parse_amount(text, token)
+        return tokens.parse_amount(text, token)
     if context.rpc_url is None:
         raise click.UsageError(f"{text}: your own node has the balance: give --rpc-url, or digits")
     from quietswap.client import node_calls

@@ -149,7 +149,6 @@ class OrderProgress:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start."""
         return time.monotonic() - self._started
 
     def say(self, text: str, style: str = "") -> None:
@@ -169,7 +168,6 @@ class OrderProgress:
         self._answer = record.relay_answer or ""
 
     def name(self, state: str) -> None:
-        """Print a state if it is new."""
         self._trouble = ""
         if state != self._state:
             self._state = state
@@ -186,13 +184,16 @@ class OrderProgress:
         if self._live is None and self._screen.is_terminal:
             # redirected, rich would interpret what is written meanwhile
             self._live = Live(
-                self, console=self._screen, transient=True, refresh_per_second=_FRAMES_A_SECOND,
-                redirect_stdout=False, redirect_stderr=False,
-            )  # fmt: skip
+                self,
+                console=self._screen,
+                transient=True,
+                refresh_per_second=_FRAMES_A_SECOND,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
             self._live.start()
 
     def stop(self) -> None:
-        """Remove the spinner."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -220,9 +221,11 @@ def text_table(
     for name in names:
         is_whole = folds is not None and name not in folds
         table.add_column(
-            name, justify="right" if name in right else "left", no_wrap=is_whole,
+            name,
+            justify="right" if name in right else "left",
+            no_wrap=is_whole,
             overflow="ellipsis" if is_whole else "fold",
-        )  # fmt: skip
+        )
     return table
 
 

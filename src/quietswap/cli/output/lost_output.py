@@ -113,7 +113,6 @@ class _Stream:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is buffered; raises as `write` does."""
         if self._loss.why is None:
             with self._losing():
                 self._stream.flush()

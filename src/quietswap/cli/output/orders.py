@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 Rows = list[tuple[str, RenderableType]]
-"""Names and values of `facts`."""
 
 
 def when(moment: datetime | None) -> str:
@@ -149,10 +148,9 @@ def _received(
     source = ", in the transaction that the service names" if own is None else ""
     if context.rpc_url is None or found.status != "confirmed" or tx_hash is None:
         return []
-    try:
+    receipt = None
+    with contextlib.suppress(ClientError):
         receipt = client.node(node_calls.receipt(tx_hash))
-    except ClientError:
-        return []
     if receipt is None or not receipt.succeeded:
         return []
     buy, gained = pair[1], int(found.order_params.min_return_amount)
@@ -161,8 +159,7 @@ def _received(
         gained = node_calls.received(receipt, buy.address, receipt.sender)
     elif ETHER not in pair or not gained:
         return []
-    shown = Text.assemble((buy.show(gained), "bold green"), source)
-    return [("received", shown)]
+    return [("received", Text.assemble((buy.show(gained), "bold green"), source))]
 
 
 # Output of webhooks and deliveries: one line each.
@@ -175,7 +172,6 @@ _STATES = {
 
 
 def webhook_lines(found: "webhooks.WebhookListResponse") -> Iterator[Text]:
-    """Yield one line for each webhook."""
     if not found.webhooks:
         yield Text("No webhooks. Create one with: quietswap webhooks create URL")
     for one in found.webhooks:
@@ -189,17 +185,13 @@ def webhook_lines(found: "webhooks.WebhookListResponse") -> Iterator[Text]:
 
 
 def delivery_line(delivery: "webhooks.DeliveryResponse") -> Text:
-    """Return one try as a line."""
     number = f" #{delivery.sequence}" if delivery.sequence else ""
-    result = (
-        (f"HTTP {delivery.status}", "green")
-        if delivery.delivered
-        else (f"not delivered: {delivery.error}", "red")
-    )
-    again = f" (try {delivery.attempt})" if delivery.attempt > 1 else ""
-    return Text.assemble(
-        f"{when(delivery.at)}  {delivery.type}{number}{again}  ", result, f"  {delivery.ms} ms"
-    )
+    number += f" (try {delivery.attempt})" if delivery.attempt > 1 else ""
+    result = (f"not delivered: {delivery.error}", "red")
+    if delivery.delivered:
+        result = (f"HTTP {delivery.status}", "green")
+    head = f"{when(delivery.at)}  {delivery.type}{number}  "
+    return Text.assemble(head, result, f"  {delivery.ms} ms")
 
 
 # Output of balances and allowances, of token searches and of indicative prices.
@@ -240,7 +232,6 @@ def _text(amount: int | None) -> str | None:
 
 
 def summary(found: "tokens.BalancesResponse", *, raw: bool, allowances: bool) -> RenderableType:
-    """Return the balances as text."""
     rows: Rows = [("ETH", replace(ETHER, raw=raw).number(int(found.eth.wei)))]
     for name, token in zip(names(found), found.tokens, strict=True):
         rows.append((name if len(name) <= 11 else short(name), _number(token, token.balance, raw)))
@@ -268,13 +259,11 @@ def _number(token: "tokens.TokenBalance", amount: int | None, raw: bool) -> str:
 
 
 def token_table(found: "tokens.TokensResponse") -> RenderableType:
-    """Return the tokens of a search, each with its warnings."""
     if not found.tokens:
         return Text("no token found")
     lines: list[RenderableType] = [_entry(token) for token in found.tokens]
-    if found.has_more or found.pagination.offset:
-        first = found.pagination.offset + 1
-        last = found.pagination.next_offset
+    first, last = found.pagination.offset + 1, found.pagination.next_offset
+    if found.has_more or first > 1:
         more = f"; more with --offset {last}" if found.has_more else ""
         lines.append(Text(f"{first} to {last} of {found.total}{more}", "dim"))
     return Group(*lines)
@@ -282,11 +271,8 @@ def token_table(found: "tokens.TokensResponse") -> RenderableType:
 
 def _entry(token: "tokens.TokenEntry") -> RenderableType:
     head = Text.assemble((token.symbol or "no symbol", "bold"), f"  {token.name}")
-    rows: Rows = [
-        ("address", token.address),
-        ("decimals", str(token.decimals)),
-        ("lists", ", ".join(token.lists) or "none"),
-    ]
+    rows: Rows = [("address", token.address), ("decimals", str(token.decimals))]
+    rows.append(("lists", ", ".join(token.lists) or "none"))
     if token.transfer_fee_bps is not None:
         rows.append(("fee", f"{token.transfer_fee_bps / 100:.2f} % on a simulated transfer"))
     if token.warnings:

@@ -47,7 +47,6 @@ def short(text: str) -> str:
 
 
 def facts(*rows: tuple[str, RenderableType]) -> Table:
-    """Return a table of names and values."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True, min_width=9)
     grid.add_column(overflow="fold")
@@ -163,7 +162,6 @@ def _impact(quote: "SwapQuoteResponse") -> Text:
 
 
 def loss_style(percent: Decimal) -> str:
-    """Return the style of a share of the value that is lost."""
     return _LOSS_STYLE[level_of(to_bps(percent))]
 
 
@@ -244,7 +242,6 @@ def compared(found: ReferencePrice, below: Decimal, buy: DisplayToken) -> Render
 
 
 def tried(trial: SwapSimulation, buy: DisplayToken) -> str:
-    """Return the result of the simulation at the caller's node."""
     if trial.delivers is None:
         return "not tried  your node has no eth_simulateV1"
     return f"tried      {buy.show(trial.delivers)} on your node, nothing else taken"
@@ -270,8 +267,7 @@ def report(result: SwapResult, buy: DisplayToken) -> RenderableType:
         text = "less than the minimum arrived: the router or the token kept too much"
         rows.append(("careful", Text(text, "bold red")))
     if result.may_be_mined:
-        text = "no block shows the result: it may still be mined"
-        rows.append(("careful", Text(text, "yellow")))
+        rows.append(("careful", Text("no block shows the result: it may still be mined", "yellow")))
     elif result.fate is not None and result.fate != "mined":
         text = f"your own node confirms it ({result.fate}): another swap is safe"
         rows.append(("checked", Text(text, "green")))
@@ -286,8 +282,8 @@ def against_pools(status: "OrderStatusResponse") -> list[tuple[str, RenderableTy
     """Return what only the service has read: the pools' price before the block."""
     if status.reference is None:
         return []
-    percent = f"{status.reference.received_bps / 100:+.2f} %"
-    return [("against the pools", Text(f"{percent} of their price, as the service reports"))]
+    text = f"{status.reference.received_bps / 100:+.2f} % of their price, as the service reports"
+    return [("against the pools", Text(text))]
 
 
 def _reported(result: SwapResult, buy: DisplayToken) -> str:
@@ -296,10 +292,10 @@ def _reported(result: SwapResult, buy: DisplayToken) -> str:
     received = result.status.received  # an older service does not say it
     if received is None or received.amount is None:
         return f"at least the minimum, {told}"
-    amount, promised = received.amount, result.quote.buy_amount
-    bps = difference_bps(amount, promised)
-    shown, wanted = buy.show(amount), buy.show(promised)
-    return f"{shown} of {wanted} promised ({bps / 100:+.2f} %), {told}"
+    promised = result.quote.buy_amount
+    bps = difference_bps(received.amount, promised)
+    of = f"{buy.show(received.amount)} of {buy.show(promised)} promised"
+    return f"{of} ({bps / 100:+.2f} %), {told}"
 
 
 def machine(result: SwapResult) -> dict[str, Any]:
