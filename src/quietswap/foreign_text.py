@@ -2,9 +2,10 @@
 
 import json
 import unicodedata
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
+if TYPE_CHECKING:
+    import msgspec
 
 T = TypeVar("T")
 
@@ -73,12 +74,12 @@ def visible(text: str, keep: str = "") -> str:
     )
 
 
-_decoders: dict[object, msgspec.json.Decoder[Any]] = {}
+_decoders: "dict[object, msgspec.json.Decoder[Any]]" = {}
 """One for each type that the code names. `msgspec.json.decode` builds one each time for any type
 but a Struct."""
 
 
-def decode(text: bytes | msgspec.Raw, shape: type[T]) -> T:
+def decode(text: "bytes | msgspec.Raw", shape: type[T]) -> T:
     """Return JSON text as `shape`, strictly.
 
     Raises msgspec.ValidationError for another shape; msgspec.DecodeError, UnicodeDecodeError and
@@ -86,6 +87,8 @@ def decode(text: bytes | msgspec.Raw, shape: type[T]) -> T:
     """
     decoder = _decoders.get(shape)
     if decoder is None:
+        import msgspec  # the help of a command needs none
+
         decoder = _decoders[shape] = msgspec.json.Decoder(shape)
     found: T = decoder.decode(text)
     return found
