@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from quietswap.client import AsyncQuietswapClient, QuietswapClient
-    from quietswap.client.flows.polling import PollingPolicy
+    from quietswap.client import AsyncQuietswapClient, PollingPolicy, QuietswapClient
 
 C = TypeVar("C")
 

@@ -19,12 +19,9 @@ from quietswap.cli.context import signals_as_ctrl_c
 from quietswap.cli.output.console import OrderProgress, text_table
 from quietswap.cli.output.quote import short, sources
 from quietswap.cli.output.tokens import ETHER, KNOWN
-from quietswap.client import QuietswapClient, node_calls
-from quietswap.client.errors import ClientError
+from quietswap.client import ClientError, PollingPolicy, QuietswapClient, SwapRequest, node_calls
 from quietswap.client.flows import swap, wrap
 from quietswap.client.flows.approvals import Approved, ensure_allowance, send_public
-from quietswap.client.flows.polling import PollingPolicy
-from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.quoting import approved_quote
 from quietswap.client.node_calls import NodeCall, NodeReceipt
 from quietswap.contract.base import WrapOperation

@@ -36,8 +36,7 @@ def cancel(
     """
     from quietswap.cli.flows.cancel import CancelRun
     from quietswap.cli.output.tokens import ETHER, parse_amount
-    from quietswap.client.flows.cancel import CancelRequest
-    from quietswap.client.flows.polling import PollingPolicy
+    from quietswap.client import CancelRequest, PollingPolicy
 
     most = parse_amount(most_fee, ETHER, "--most-fee")
     with context.client(PollingPolicy(interval_s=poll)) as client:

@@ -54,8 +54,7 @@ def history(
 def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -> None:
     from quietswap.cli.output.console import OrderProgress
     from quietswap.cli.output.orders import order_details
-    from quietswap.client.errors import OrderStillOpen, ServiceUnreachable
-    from quietswap.client.flows.polling import PollingPolicy
+    from quietswap.client import OrderStillOpen, PollingPolicy, ServiceUnreachable
 
     progress = OrderProgress(context.screen)
     polling = PollingPolicy(interval_s=poll, patience_s=None, on_trouble=progress.trouble)

@@ -47,8 +47,7 @@ def _command(operation: "WrapOperation", give: str, get: str) -> click.Command:
         from quietswap.cli.flows.wrap import WrapRun
         from quietswap.cli.options.trade import units_of
         from quietswap.cli.output.tokens import ETHER, WETH
-        from quietswap.client.flows.polling import PollingPolicy
-        from quietswap.client.flows.wrap import WrapRequest
+        from quietswap.client import PollingPolicy, WrapRequest
 
         if context.rpc_url is None and nonce is None:
             raise click.UsageError("the nonce is unknown: give --rpc-url or --nonce")

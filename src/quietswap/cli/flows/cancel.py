@@ -13,10 +13,8 @@ from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED
 from quietswap.cli.output.orders import order_details
 from quietswap.cli.output.quote import nonce_to_sign, to_sign
-from quietswap.client import node_calls
-from quietswap.client.errors import ClientError, StatusContradiction
+from quietswap.client import ClientError, OutcomeWatch, StatusContradiction, node_calls
 from quietswap.client.flows.cancel import CancelRequest, CancelResult, Event
-from quietswap.client.flows.submission_outcome import OutcomeWatch
 from quietswap.contract.orders import CancelOrderResponse, CancelQuoteResponse
 
 

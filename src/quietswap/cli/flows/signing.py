@@ -17,11 +17,10 @@ from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 from quietswap.cli.output.lost_output import goes_on_without_output
 from quietswap.cli.output.quote import facts, loss_notice
 from quietswap.cli.output.tokens import DisplayToken
-from quietswap.client import QuietswapClient
+from quietswap.client import OutcomeWatch, QuietswapClient, TransactionOutcome
 from quietswap.client.errors import ClientError, QuoteDeclined, TransactionHashMismatch
 from quietswap.client.flows.polling import find_open_order
 from quietswap.client.flows.quoting import require_consent
-from quietswap.client.flows.submission_outcome import OutcomeWatch, TransactionOutcome
 from quietswap.contract.base import TERMINAL
 from quietswap.quoting.loss import Loss
 

@@ -14,14 +14,11 @@ from quietswap.cli.output import quote as output
 from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.tokens import DisplayToken
-from quietswap.client import errors, node_calls
+from quietswap.client import OutcomeWatch, SwapRequest, SwapSimulation, errors, node_calls
 from quietswap.client.errors import ApiError, ClientError
 from quietswap.client.flows import quoting, reference_price
 from quietswap.client.flows.approvals import ApprovalSent, Approved, approval_cost
 from quietswap.client.flows.polling import find_open_order
-from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.client.flows.simulation import SwapSimulation
-from quietswap.client.flows.submission_outcome import OutcomeWatch
 from quietswap.client.flows.swap import Event, SwapResult
 from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.contract.quotes import SwapQuoteResponse

@@ -10,9 +10,7 @@ from quietswap.cli.context import signals_as_ctrl_c
 from quietswap.cli.flows.signing import SAME_NONCE, SigningFlow, is_open_mismatch
 from quietswap.cli.output.quote import facts, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
-from quietswap.client import errors, node_calls
-from quietswap.client.errors import ClientError, MayBeMined
-from quietswap.client.flows.submission_outcome import OutcomeWatch
+from quietswap.client import ClientError, MayBeMined, OutcomeWatch, errors, node_calls
 from quietswap.client.flows.wrap import Event, WrapRequest, WrapResult, judge_quote
 from quietswap.contract.wraps import WrapOrderResponse, WrapQuoteResponse
 from quietswap.quoting.loss import Loss, accepted_bps

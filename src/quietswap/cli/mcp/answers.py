@@ -25,8 +25,7 @@ from pydantic import ValidationError
 from quietswap.cli.output.errors import JSON_NAMES, exit_code
 from quietswap.cli.output.exit_codes import UNDECIDED
 from quietswap.cli.output.tokens import BadText
-from quietswap.client import errors
-from quietswap.client.errors import ApiError, ClientError
+from quietswap.client import ApiError, ClientError, errors
 from quietswap.client.wire import encode
 from quietswap.contract.base import WireAmount, WireStruct
 from quietswap.contract.errors import ERRORS

@@ -15,14 +15,11 @@ from quietswap.cli.mcp.answers import marked, order_named
 from quietswap.cli.mcp.quotes import Kept, KeptQuote, find_token, loss_members, summary
 from quietswap.cli.options.signing import transaction_json
 from quietswap.cli.output.tokens import DisplayToken
-from quietswap.client import AsyncQuietswapClient
-from quietswap.client.errors import ClientError
+from quietswap.client import AsyncQuietswapClient, ClientError, SubmittedTransaction, SwapRequest
 from quietswap.client.flows import cancel, submission_outcome, swap
 from quietswap.client.flows.approvals import publish
 from quietswap.client.flows.effects import Flow
-from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.quoting import require_consent
-from quietswap.client.flows.submission_outcome import SubmittedTransaction
 from quietswap.client.signing import Transaction, hash_of, sign
 from quietswap.contract.orders import CancelQuoteResponse
 from quietswap.contract.quotes import SwapQuoteResponse

@@ -13,8 +13,7 @@ from quietswap.chain.address import Address, BadAddress, from_any_case
 from quietswap.cli.mcp.answers import BadInput, marked, read_with, untrusted
 from quietswap.cli.output import tokens
 from quietswap.cli.output.tokens import DisplayToken
-from quietswap.client import AsyncQuietswapClient
-from quietswap.client.errors import QuoteDeclined, UnsafeQuote
+from quietswap.client import AsyncQuietswapClient, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.quote_checks import ALLOWANCE_HOLDER, SwapRequest, check_quote, is_bound
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.client.flows.reference_price import read_settlers

@@ -13,10 +13,8 @@ from quietswap.cli.mcp import quotes
 from quietswap.cli.mcp.answers import BadInput, marked
 from quietswap.cli.mcp.prepare import Preparer, shown
 from quietswap.cli.output.tokens import KNOWN, DisplayToken
-from quietswap.client.errors import OrderStillOpen
+from quietswap.client import CancelRequest, OrderStillOpen, SwapRequest
 from quietswap.client.flows import polling
-from quietswap.client.flows.cancel import CancelRequest
-from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.contract import base
 from quietswap.contract.orders import OrderStatusResponse

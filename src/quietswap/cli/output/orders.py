@@ -140,8 +140,7 @@ def _received(
     context: CommandContext,
 ) -> Rows:
     """Return the amount received, if the caller's node has the receipt."""
-    from quietswap.client import node_calls
-    from quietswap.client.errors import ClientError
+    from quietswap.client import ClientError, node_calls
 
     own = client.orders.get(found.order_id)
     tx_hash = found.tx_hash if own is None else own.tx_hash

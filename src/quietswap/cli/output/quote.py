@@ -13,9 +13,8 @@ from rich.text import Text
 from quietswap.amounts import difference_bps
 from quietswap.cli.output.console import ResponsiveTable, failure_text, gas_cost, text_table
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
+from quietswap.client import SwapResult, SwapSimulation
 from quietswap.client.flows.reference_price import ReferencePrice
-from quietswap.client.flows.simulation import SwapSimulation
-from quietswap.client.flows.swap import SwapResult
 from quietswap.quoting.loss import Loss, LossLevel, level_of, to_bps
 
 if TYPE_CHECKING:
