@@ -80,16 +80,11 @@ def running_sandbox(block_time: float, *options: str) -> Iterator[SandboxInfo]:
             try:
                 yield _info(running, output, errors)
             finally:
-                _stop(running)
-
-
-def _stop(running: "subprocess.Popen[bytes]") -> None:
-    running.terminate()
-    try:
-        running.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        running.kill()
-        running.wait()
+                running.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    running.wait(_STOP_SECONDS)
+                running.kill()  # nothing where it has ended
+                running.wait()
 
 
 def _info(running: "subprocess.Popen[bytes]", output: IO[bytes], errors: IO[bytes]) -> SandboxInfo:
@@ -130,7 +125,6 @@ class SwapResultRow:
         return self.quote.buy_amount - self.received
 
     def machine(self) -> dict[str, Any]:
-        """Return the JSON values."""
         return {
             "txHash": self.tx_hash,
             "promised": self.quote.buy_amount,
@@ -199,11 +193,8 @@ class DemoReport:
         table.add_row("promised", *(USDC.show(one.quote.buy_amount) for one in both))
         table.add_row("received", *(USDC.show(one.received) for one in both))
         table.add_row("lost", *map(_loss, both))
-        company = [
-            Text("sandwiched", "red") if one.attackers else Text("no attacker", "green")
-            for one in both
-        ]
-        table.add_row("in its block", *company)
+        safe, attacked = Text("no attacker", "green"), Text("sandwiched", "red")
+        table.add_row("in its block", *(attacked if one.attackers else safe for one in both))
         table.add_row("searcher's gain", *(f"{WETH.brief(one.gain)} {WETH.symbol}" for one in both))
         self.screen.print(table)
         if public.searcher:
@@ -321,10 +312,8 @@ class DemoRun:
         result, gains = self._gains(lambda: self._client.swap(self._request, self._account, watch))
         least = result.quote.min_buy_amount
         report.check("the swap was confirmed", holds=result.succeeded)
-        report.check(
-            f"received {USDC.show(gains['USDC'])}, at least {USDC.number(least)} was promised",
-            holds=gains["USDC"] >= least,
-        )
+        claim = f"received {USDC.show(gains['USDC'])}, at least {USDC.number(least)} was promised"
+        report.check(claim, holds=gains["USDC"] >= least)
         reports = result.quote.sources
         simulated = sum(row.simulated is not None for row in reports)
         report.facts["sources"] = reports
@@ -365,14 +354,10 @@ class DemoRun:
         private = self._privately(request, progress)
         self._report.comparison(public, private)
         check("both met the same price", holds=_same_price(public.quote, private.quote))
-        check(
-            f"the public swap lost {USDC.show(max(public.lost, 0))} to a sandwich",
-            holds=public.lost > 0 and len(public.attackers) >= 2,
-        )
-        check(
-            "the private swap lost nothing to the searcher",
-            holds=private.lost <= 0 and not private.attackers,
-        )
+        claim = f"the public swap lost {USDC.show(max(public.lost, 0))} to a sandwich"
+        check(claim, holds=public.lost > 0 and len(public.attackers) >= 2)
+        kept = private.lost <= 0 and not private.attackers
+        check("the private swap lost nothing to the searcher", holds=kept)
 
     def _publicly(self, quote: SwapQuoteResponse) -> SwapResultRow:
         """Send the quoted call through the node as a public transaction with a tip."""
@@ -419,14 +404,12 @@ class DemoRun:
 
     def _around(self, receipt: NodeReceipt) -> tuple[tuple[str, ...], str | None]:
         """Return hashes and sender of the transactions around ours by the same sender."""
-        block = self._client.node(
-            NodeCall("eth_getBlockByNumber", (hex(receipt.block_number), True), dict)
-        )
+        asked = (hex(receipt.block_number), True)
+        block = self._client.node(NodeCall("eth_getBlockByNumber", asked, dict))
         rows = [(tx["hash"], tx["from"]) for tx in block["transactions"]]
         at = [tx_hash for tx_hash, _ in rows].index(receipt.transaction_hash)
         before, after = rows[:at], rows[at + 1 :]
-        both = {sender for _, sender in before} & {sender for _, sender in after}
-        for searcher in both:
+        for searcher in {sender for _, sender in before} & {sender for _, sender in after}:
             hashes = tuple(h for h, sender in (*before, *after) if sender == searcher)
             return hashes, str(searcher)
         return (), None

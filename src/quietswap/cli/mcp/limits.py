@@ -54,15 +54,10 @@ class SigningLimits:
         """Count what is about to be signed; return numbers for `release`. Raises Refused."""
         with self._opened() as database:
             self._check(database, spendings)
-            now = self.clock.now_ms()
-            return [
-                database.execute(
-                    "INSERT INTO signed (at_ms, wallet, token, amount) VALUES (?, ?, ?, ?)",
-                    (now, self.wallet, one.token.address, str(one.amount)),
-                ).lastrowid
-                or 0
-                for one in spendings
-            ]
+            insert = "INSERT INTO signed (at_ms, wallet, token, amount) VALUES (?, ?, ?, ?)"
+            now, wallet = self.clock.now_ms(), self.wallet
+            rows = [(now, wallet, one.token.address, str(one.amount)) for one in spendings]
+            return [database.execute(insert, row).lastrowid or 0 for row in rows]
 
     def release(self, counted: list[int]) -> None:
         """Take back what was counted and then not signed."""

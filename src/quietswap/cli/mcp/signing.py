@@ -47,11 +47,6 @@ class Question:
     text: str
     wanted: str
 
-    @property
-    def whole(self) -> str:
-        """The question with what to type."""
-        return f"{self.text}\nTo sign it, type {self.wanted}"
-
 
 @dataclass(slots=True)
 class Person:
@@ -73,17 +68,16 @@ class Person:
                 " cannot confirm: nothing was signed. Sign elsewhere and use submit_signed, or"
                 " start quietswap mcp with --http PORT --confirm terminal",
             )
-        return Elicit(question.whole, Consent)
+        return Elicit(f"{question.text}\nTo sign it, type {question.wanted}", Consent)
 
     async def require(self, question: Question, answer: ElicitationResult[Consent] | None) -> None:
         """Return if the person accepts: in the `answer`, or on the terminal. Raises Refused."""
         if self.asks == "terminal":
             async with self._terminal:
                 typed = await _typed(question)
-        elif isinstance(answer, AcceptedElicitation) and isinstance(answer.data, Consent):
-            typed = answer.data.answer
         else:
-            typed = ""
+            given = answer.data if isinstance(answer, AcceptedElicitation) else None
+            typed = given.answer if isinstance(given, Consent) else ""
         if typed.strip().removesuffix("%").strip().lower() != question.wanted:
             raise Refused("NOT_CONFIRMED", "the person did not confirm it: nothing was signed")
 
@@ -162,8 +156,7 @@ class LocalSigner:
 
     def _question(self, prepared: Prepared) -> Question:
         """Return what the person is asked. Of others' text it has addresses only."""
-        lines = [f"Sign for {prepared.wallet}, with {self.signer.how}:"]
-        wanted = "yes"
+        lines, wanted = [f"Sign for {prepared.wallet}, with {self.signer.how}:"], "yes"
         if prepared.kept is None or prepared.loss is None:
             nonce = prepared.transaction["nonce"]
             lines.append(f"cancel the order with nonce {nonce}: an empty transfer to itself")
@@ -245,6 +238,5 @@ def _sale(prepared: Prepared) -> tuple[Spending, ...]:
 
 
 def _signed(prepared: Prepared) -> tuple[Spending, ...]:
-    """Return what this signature can spend."""
     gas = Spending(ETHER, prepared.max_gas_cost)
     return (gas, *_sale(prepared)) if prepared.kind == "swap" else (gas,)

@@ -226,7 +226,6 @@ def secret_option(prefix: str, what: str) -> Callable[[F], F]:
 
 
 def _warn_of(strays: Collection[str]) -> None:
-    """Name each variable on standard error, once in a command."""
     context = click.get_current_context(silent=True)  # none where the output is being closed
     told: set[str] = context.meta.setdefault(__name__, set()) if context else set()
     for name in strays:

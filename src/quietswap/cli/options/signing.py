@@ -68,7 +68,6 @@ class Keystore:
 
     @property
     def has_password(self) -> bool:
-        """Whether the password is given by a file or a variable."""
         return self._password_file is not None or PASSWORD in os.environ
 
     def _opened(self, password: str) -> Any:
@@ -254,11 +253,10 @@ def own_wallet(wallet: str | None) -> str:
     """Return the given wallet address, or that of the keystore or private key in use."""
     if wallet:
         return wallet_address(wallet)
-    keystore = os.environ.get("QUIETSWAP_KEYSTORE")
-    if keystore:
+    if keystore := os.environ.get("QUIETSWAP_KEYSTORE"):
         return Keystore(Path(keystore)).address
-    if os.environ.get(_KEY):
-        return _address(os.environ[_KEY].strip())
+    if key := os.environ.get(_KEY):
+        return _address(key.strip())
     raise click.UsageError(
         f"which wallet? Give --wallet ADDRESS, or set {_KEY} or QUIETSWAP_KEYSTORE"
     )
