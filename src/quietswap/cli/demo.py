@@ -80,11 +80,15 @@ def running_sandbox(block_time: float, *options: str) -> Iterator[SandboxInfo]:
             try:
                 yield _info(running, output, errors)
             finally:
-                running.terminate()
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    running.wait(_STOP_SECONDS)
-                running.kill()  # nothing where it has ended
-                running.wait()
+                _stop(running)
+
+
+def _stop(running: "subprocess.Popen[bytes]") -> None:
+    running.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        running.wait(_STOP_SECONDS)
+    running.kill()  # nothing where it has ended
+    running.wait()
 
 
 def _info(running: "subprocess.Popen[bytes]", output: IO[bytes], errors: IO[bytes]) -> SandboxInfo:
