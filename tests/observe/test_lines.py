@@ -15,6 +15,7 @@ import structlog
 from quietswap import observe
 from quietswap.observe import logs
 from quietswap.observe.logs import SOON_S, BufferedLogger
+from quietswap.settings import ObserveConfig
 
 
 class Stderr:
@@ -150,7 +151,7 @@ def test_the_end_of_the_process_loses_no_line() -> None:
 
 def test_text_for_people_cannot_be_forged(stderr: Stderr, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stderr)
-    observe.write_logs(logs.LogOptions(is_console=True))
+    observe.write_logs(ObserveConfig(log_format="console"))
     observe.source_missed("velora", "bad_reply", 'no\n2026 info\x1b[2J "route"')
     observe.write_logs()
     [line] = stderr.buffer.getvalue().decode().splitlines()

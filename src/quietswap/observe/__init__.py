@@ -1,7 +1,6 @@
 """Logs, metrics and traces: one function per event. No other package writes logs or metrics."""
 
 from quietswap.observe.events import *  # noqa: F403  each event
-from quietswap.observe.logs import LogOptions as LogOptions
 from quietswap.observe.logs import log_nothing as log_nothing
 from quietswap.observe.logs import stop_buffering as stop_buffering
 from quietswap.observe.logs import write_logs as write_logs

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections import deque
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
@@ -18,6 +17,7 @@ import structlog
 from structlog.typing import EventDict, WrappedLogger
 
 from quietswap.foreign_text import visible
+from quietswap.settings import ObserveConfig
 
 # Log output to standard error, at once or buffered for some milliseconds.
 
@@ -90,16 +90,6 @@ class BufferedLogger(structlog.BytesLogger):
 log = structlog.get_logger("quietswap")
 
 
-@dataclass(frozen=True, slots=True)
-class LogOptions:
-    """Options of the operator; `level` is a name of the logging module in lower case."""
-
-    level: str = "info"
-    is_console: bool = False
-    """Text instead of one JSON object per line."""
-    access_log: bool = True
-
-
 class RequestContext:
     """Data of the current request that log lines may contain."""
 
@@ -118,15 +108,15 @@ current: ContextVar[RequestContext | None] = ContextVar("current", default=None)
 """Each request runs in its own task. Its child tasks inherit the variable."""
 
 
-def write_logs(options: LogOptions | None = None, *, cached: bool = True) -> None:
+def write_logs(options: ObserveConfig | None = None, *, cached: bool = True) -> None:
     """Write log lines to standard error from now on.
 
     A process that forks passes `cached=False`, so that its children can configure their log.
     """
     global _lines, _options  # noqa: PLW0603  one process has one standard error
-    _options = options or LogOptions()
+    _options = options or ObserveConfig()
     _lines = lines = BufferedLogger(sys.stderr.buffer)
-    level = logging.getLevelNamesMapping()[_options.level.upper()]
+    level = logging.getLevelNamesMapping()[_options.log_level.upper()]
     structlog.configure(
         processors=[
             _with_request,
@@ -173,7 +163,7 @@ _encoder = msgspec.json.Encoder(enc_hook=repr)
 
 
 def _render(_logger: WrappedLogger, _method: str, line: EventDict) -> bytes:
-    return _as_text(dict(line)) if _options.is_console else _as_json(line)
+    return _as_text(dict(line)) if _options.log_format == "console" else _as_json(line)
 
 
 def _as_json(line: EventDict) -> bytes:
@@ -200,19 +190,19 @@ def _value(value: object) -> str:
 
 _WORD = re.compile(r"[\w./:+-]+")
 _lines: BufferedLogger | None = None
-_options = LogOptions()
+_options = ObserveConfig()
 
 
 def log_request(**line: object) -> None:
     """Write the line of a request, buffered: this takes a third of the time of `log.info`."""
-    if not _options.access_log or _options.level in {"warning", "error"}:
+    if not _options.access_log or _options.log_level in {"warning", "error"}:
         return
     if _lines is None:
         log.info("request_answered", **line)
         return
     now = datetime.now(UTC)
     said = {**line, "event": "request_answered", "level": "info", "timestamp": now}
-    _lines.soon(_as_text(said) if _options.is_console else _as_json(said))
+    _lines.soon(_as_text(said) if _options.log_format == "console" else _as_json(said))
 
 
 def stop_buffering() -> None:

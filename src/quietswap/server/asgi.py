@@ -25,7 +25,7 @@ from quietswap.api.middleware.headers import (
 from quietswap.api.operation import ApiOptions, RateLimits, WalletRpcOptions
 from quietswap.clock import Clock, SystemClock
 from quietswap.server import factories
-from quietswap.server.background import start_connection_limits, start_key_uses, start_tracking
+from quietswap.server.background import start_key_uses, start_tracking
 from quietswap.server.certificates import expires_at
 from quietswap.server.connections import ConnectionLimits, most_connections
 from quietswap.server.container import Container, open_container
@@ -37,7 +37,7 @@ from quietswap.server.operator import (
     start_figures,
 )
 from quietswap.server.settings import BadSettings, load
-from quietswap.server.shutdown import until_stopped
+from quietswap.server.shutdown import run_until_end, until_stopped
 from quietswap.server.web import web_options
 from quietswap.settings import Settings
 
@@ -113,7 +113,7 @@ def application(settings: Settings, up: Connection) -> "ServiceApp":
 
 
 def _begin(settings: Settings, came_up: Callable[[], None] | None = None) -> "ServiceApp":
-    observe.write_logs(factories.log_options(settings))
+    observe.write_logs(settings.observe)
     return ServiceApp(settings, SystemClock(), came_up)
 
 
@@ -176,7 +176,7 @@ class ServiceApp:
                 stop_tracking = start_tracking(parts, self._clock, stack)
                 start_key_uses(parts, self._clock, stack)
                 start_figures(parts, self._clock, stack)
-                start_connection_limits(self._connections, stack)
+                run_until_end(stack, self._connections.keep())
                 self._api = _api(parts, self._clock)
             except Exception as error:  # noqa: BLE001  the message is logged, then the process ends
                 observe.start_failed(str(error))

@@ -14,8 +14,8 @@ from quietswap.orders.retention import RetentionJob
 from quietswap.orders.tracking.rules import TrackingRules
 from quietswap.orders.tracking.tracker import OrderTracker, TrackerWorker
 from quietswap.server import factories
-from quietswap.server.connections import ConnectionLimits
 from quietswap.server.container import Container
+from quietswap.server.shutdown import run_until_end
 from quietswap.server.web import make_sessions
 from quietswap.server.webhooks import make_delivery
 from quietswap.settings import TrackingConfig
@@ -90,25 +90,7 @@ def start_key_uses(parts: Container, clock: Clock, stack: AsyncExitStack) -> Non
             await clock.sleep(_KEY_USES_EVERY_S)
             await store()
 
-    keeping = asyncio.create_task(keep())
-
-    async def stop() -> None:
-        keeping.cancel()
-        await asyncio.gather(keeping, return_exceptions=True)
-        await store()
-
-    stack.push_async_callback(stop)
-
-
-def start_connection_limits(limits: ConnectionLimits, stack: AsyncExitStack) -> None:
-    """Bound the connections of each address until the end of `stack`."""
-    keeping = asyncio.create_task(limits.keep())
-
-    async def stop() -> None:
-        keeping.cancel()
-        await asyncio.gather(keeping, return_exceptions=True)
-
-    stack.push_async_callback(stop)
+    run_until_end(stack, keep(), store)
 
 
 async def _nothing() -> None:

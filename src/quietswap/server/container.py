@@ -1,6 +1,5 @@
 """Builds the objects of one process and closes them in order."""
 
-import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -10,6 +9,7 @@ from quietswap import observe
 from quietswap.api.operation import UseCases
 from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import NodeRpcClient
+from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.clients.keys import Authenticate
 from quietswap.clients.usage import GetUsage
 from quietswap.clock import Clock, SystemClock
@@ -24,6 +24,7 @@ from quietswap.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
 from quietswap.orders.tracking.single_process import GuardedRateStore, SingleProcessGuard
 from quietswap.prices.usd import Chainlink, CoinGecko, DefiLlama, UsdPrices
+from quietswap.quoting.price import QuotePrice
 from quietswap.quoting.routes import CollectRoutes
 from quietswap.quoting.sources import Source, SourcePauses
 from quietswap.quoting.swap import QuoteSwap
@@ -31,14 +32,15 @@ from quietswap.quoting.verify import VerifyRoutes
 from quietswap.quoting.wrap import GetWrapInfo, QuoteWrap
 from quietswap.relays.relay import Relay
 from quietswap.server import factories, webhooks
-from quietswap.server import factories as token_factories
-from quietswap.server.factories import check_public_url, make_match, make_wallet_node
+from quietswap.server.shutdown import run_until_end
 from quietswap.server.web import is_web_enabled, public_url
 from quietswap.settings import Settings
 from quietswap.storage.factory import Storage, open_storage
 from quietswap.storage.order_export import OrderExportStore, OrderStatisticsStore
+from quietswap.tokens.metadata import TokenReader
+from quietswap.tokens.tokens import GetBalances, ListTokens
 from quietswap.vendors.uniswap.reference import PoolPrices
-from quietswap.wallet_rpc.match import WalletOrders
+from quietswap.wallet_rpc.match import MatchTransaction, WalletOrders, WalletRpcPolicy
 from quietswap.wallet_rpc.node import WalletNodeClient
 from quietswap.wallet_rpc.send import SendRawTransaction
 from quietswap.wallet_rpc.tokens import WalletRpcTokens
@@ -69,7 +71,7 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
     factories.check_urls(settings)
     factories.check_names(settings)
     factories.check_body_limits(settings)
-    check_public_url(settings)
+    factories.check_public_url(settings)
     is_web_enabled(settings)
     http = HttpClient(user_agent=settings.quotes.client_name)
     node = settings.node
@@ -90,7 +92,15 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
         http=http,
         rpc=rpc,
         chain=NodeChain(rpc, clock, head_ttl_s=min(0.9, settings.tracking.poll_s / 2)),
-        wallet_node=make_wallet_node(settings, http, clock),
+        wallet_node=WalletNodeClient(
+            http,
+            node.urls,
+            clock,
+            timeout_s=node.timeout_s,
+            max_lag_blocks=node.max_lag_blocks,
+            max_bytes=settings.wallet_rpc.max_result_bytes,
+            batch_size=node.batch_size,
+        ),
         prices=UsdPrices(
             Chainlink(rpc, clock),
             pools,
@@ -179,14 +189,8 @@ def _event_feed(
         per_client=settings.events.streams_per_client,
         total=settings.events.max_streams,
     )
-    reading = asyncio.create_task(feed.run())
-
-    async def stop() -> None:
-        feed.stop()
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
-
-    stack.push_async_callback(stop)
+    run_until_end(stack, feed.run())
+    stack.callback(feed.stop)
     return feed
 
 
@@ -200,7 +204,8 @@ def _use_cases(
     feed: EventFeed,
 ) -> UseCases:
     core = _submit_order(settings, outside, storage, delivery, clock)
-    reader = token_factories.token_reader(outside.wallet_node, clock)
+    reader = TokenReader(outside.wallet_node.reads_of, clock, TransferFeeMeter(clock))
+    catalogue, policy = factories.token_catalogue(settings), factories.token_policy(settings)
     pauses = SourcePauses(storage.paused_sources, outside.sources, clock)
     return UseCases(
         quote_swap=_quote_swap(settings, outside, storage, clock, pauses),
@@ -226,19 +231,46 @@ def _use_cases(
         cancel=CancelOrder(core, new_quote_id=lambda: f"cnq_{secrets.token_hex(12)}"),
         rpc_tokens=WalletRpcTokens(storage.rpc_tokens, clock, public_url(settings)),
         rpc_node=outside.wallet_node,
-        rpc_send=SendRawTransaction(core, make_match(settings, outside.relays, storage, clock)),
+        rpc_send=SendRawTransaction(core, _match(settings, outside, storage, clock)),
         rpc_orders=WalletOrders(storage.orders),
         webhooks=webhooks.make_manager(settings, storage, outside.webhooks.requested, clock),
         events=feed,
-        list_tokens=token_factories.list_tokens(settings, reader),
-        balances=token_factories.balances(settings, reader),
-        price=token_factories.quote_price(
-            settings, outside.chain, outside.prices, outside.sources, pauses, clock=clock
+        list_tokens=ListTokens(catalogue, reader, policy),
+        balances=GetBalances(reader, factories.chosen_routers(settings)),
+        price=QuotePrice(
+            chain=outside.chain,
+            prices=outside.prices,
+            sources=outside.sources,
+            pauses=pauses,
+            tokens=policy,
+            clock=clock,
+            soft_s=settings.quotes.soft_deadline_s,
+            hard_s=settings.quotes.hard_deadline_s,
         ),
         usage=GetUsage(storage.usage, clock),
         authenticate=Authenticate(storage.keys, clock),
         rate=storage.rates,
         guesses=storage.guesses,
+    )
+
+
+def _match(
+    settings: Settings, outside: ExternalServices, storage: Storage, clock: Clock
+) -> MatchTransaction:
+    wrap = factories.wrap_terms(settings)
+    return MatchTransaction(
+        tokens=factories.token_catalogue(settings),
+        routers=factories.chosen_routers(settings),
+        quotes=storage.quotes,
+        orders=storage.orders,
+        relays=outside.relays,
+        clock=clock,
+        policy=WalletRpcPolicy(
+            max_fee_per_gas=settings.wallet_rpc.max_fee_gwei * 10**9,
+            quote_validity_ms=settings.quotes.validity_s * 1000,
+            endpoint_type=wrap.endpoint_type,
+            share_mode=wrap.share_mode,
+        ),
     )
 
 

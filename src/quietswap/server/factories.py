@@ -13,16 +13,11 @@ from quietswap.api.middleware.headers import is_loopback
 from quietswap.api.parsing.headers import Network
 from quietswap.chain import address as addresses
 from quietswap.chain.address import Address
-from quietswap.chain.node import NodeChain
 from quietswap.chain.rpc import NodeReads
-from quietswap.chain.simulation.routes import TransferFeeMeter
 from quietswap.clock import Clock
 from quietswap.http_client import HttpClient, can_be_asked
-from quietswap.observe.logs import LogOptions
 from quietswap.orders.comparison import GRACE_MS
-from quietswap.prices.usd import UsdPrices
-from quietswap.quoting.price import QuotePrice
-from quietswap.quoting.sources import Source, SourcePauses
+from quietswap.quoting.sources import Source
 from quietswap.quoting.swap import SwapQuotePolicy
 from quietswap.quoting.wrap import WrapQuotePolicy
 from quietswap.relays.mev_blocker import MevBlocker
@@ -33,16 +28,11 @@ from quietswap.server.settings import BadSettings
 from quietswap.settings import RelayConfig as RelaySettings
 from quietswap.settings import RelaysConfig, Settings
 from quietswap.settings import SourceConfig as SourceSettings
-from quietswap.storage.factory import Storage
-from quietswap.tokens.metadata import TokenReader
 from quietswap.tokens.token import TokenPolicy
 from quietswap.tokens.token_list import BUILT_IN, BadTokenList, TokenCatalogue, read_token_list
-from quietswap.tokens.tokens import GetBalances, ListTokens
 from quietswap.vendors import UNBINDABLE, VENDORS
 from quietswap.vendors.adapter import VendorAdapter
 from quietswap.vendors.vendor import RequestBudget
-from quietswap.wallet_rpc.match import MatchTransaction, WalletRpcPolicy
-from quietswap.wallet_rpc.node import WalletNodeClient
 
 Choice = TypeVar("Choice", EndpointType, ShareMode)
 _PRIVATE_RPC = "private_rpc"
@@ -106,12 +96,6 @@ def check_body_limits(settings: Settings) -> None:
             "server.max_key_bodies_bytes: it is below server.max_body_bytes, or above "
             "server.max_bodies_bytes"
         )
-
-
-def log_options(settings: Settings) -> LogOptions:
-    """Return level and format of the log."""
-    chosen = settings.observe
-    return LogOptions(chosen.log_level, chosen.log_format == "console", chosen.access_log)
 
 
 def trusted_networks(settings: Settings) -> tuple[Network, ...]:
@@ -362,17 +346,6 @@ def wrap_terms(settings: Settings) -> WrapQuotePolicy:
     )
 
 
-def wallet_rpc_policy(settings: Settings) -> WalletRpcPolicy:
-    """Return the operator's options for transactions of wallet RPC URLs. Raises BadSettings."""
-    wrap = wrap_terms(settings)
-    return WalletRpcPolicy(
-        max_fee_per_gas=settings.wallet_rpc.max_fee_gwei * 10**9,
-        quote_validity_ms=settings.quotes.validity_s * 1000,
-        endpoint_type=wrap.endpoint_type,
-        share_mode=wrap.share_mode,
-    )
-
-
 def _member(kind: type[Choice], text: str, name: str) -> Choice:
     try:
         return kind(text)
@@ -382,7 +355,7 @@ def _member(kind: type[Choice], text: str, name: str) -> Choice:
         raise BadSettings(f"{name}: it must be one of {values}") from None
 
 
-# The use cases about tokens, balances and indicative prices, built from the settings.
+# Tokens, and the public address of the wallet RPC endpoint.
 
 
 def token_catalogue(settings: Settings) -> TokenCatalogue:
@@ -398,49 +371,9 @@ def token_catalogue(settings: Settings) -> TokenCatalogue:
     return TokenCatalogue(tokens if settings.tokens.lists else BUILT_IN)
 
 
-def token_reader(nodes: WalletNodeClient, clock: Clock) -> TokenReader:
-    """Return the reader of tokens and holdings."""
-    return TokenReader(nodes.reads_of, clock, TransferFeeMeter(clock))
-
-
-def list_tokens(settings: Settings, reader: TokenReader) -> ListTokens:
-    """Return the use case of GET /api/v1/tokens. Raises BadSettings."""
-    return ListTokens(token_catalogue(settings), reader, token_policy(settings))
-
-
-def balances(settings: Settings, reader: TokenReader) -> GetBalances:
-    """Return the use case of GET /api/v1/mev/balances/:userAddress. Raises BadSettings."""
-    return GetBalances(reader, chosen_routers(settings))
-
-
 def chosen_routers(settings: Settings) -> list[Address]:
     """Return the routers that a quote can name. Raises BadSettings."""
     return [r for name in chosen_sources(settings) for r in routers(settings, name)]
-
-
-def quote_price(
-    settings: Settings,
-    chain: NodeChain,
-    prices: UsdPrices,
-    sources: tuple[Source, ...],
-    pauses: SourcePauses,
-    *,
-    clock: Clock,
-) -> QuotePrice:
-    """Return the use case of GET /api/v1/price; it shares the sources' budgets with quotes."""
-    return QuotePrice(
-        chain=chain,
-        prices=prices,
-        sources=sources,
-        pauses=pauses,
-        tokens=token_policy(settings),
-        clock=clock,
-        soft_s=settings.quotes.soft_deadline_s,
-        hard_s=settings.quotes.hard_deadline_s,
-    )
-
-
-# The parts of the wallet RPC endpoint: its public address, reads of the node, and matching.
 
 
 def check_public_url(settings: Settings) -> None:
@@ -456,32 +389,3 @@ def check_public_url(settings: Settings) -> None:
             "wallet_rpc.public_url: it must be https://, because the URLs of wallets are secrets; "
             "http:// is for localhost only"
         )
-
-
-def make_wallet_node(settings: Settings, http: HttpClient, clock: Clock) -> WalletNodeClient:
-    """Return the client of the nodes for reads of wallets."""
-    node = settings.node
-    return WalletNodeClient(
-        http,
-        node.urls,
-        clock,
-        timeout_s=node.timeout_s,
-        max_lag_blocks=node.max_lag_blocks,
-        max_bytes=settings.wallet_rpc.max_result_bytes,
-        batch_size=node.batch_size,
-    )
-
-
-def make_match(
-    settings: Settings, relays: Mapping[int, Relay], storage: Storage, clock: Clock
-) -> MatchTransaction:
-    """Return the rule that says what a wallet's transaction is."""
-    return MatchTransaction(
-        tokens=token_catalogue(settings),
-        routers=chosen_routers(settings),
-        quotes=storage.quotes,
-        orders=storage.orders,
-        relays=relays,
-        clock=clock,
-        policy=wallet_rpc_policy(settings),
-    )

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -29,11 +29,13 @@ from quietswap.operator.audit_file import AuditFile
 from quietswap.operator.operators import Health, ProcessReport
 from quietswap.operator.page import OperatorOptions
 from quietswap.orders.stores import RateStore, StoreUnavailable
+from quietswap.quoting.sources import Source
 from quietswap.relays.relay import Relay
 from quietswap.server import factories
 from quietswap.server.checks import ConnectivityProbe, TcpAddress, address_of, try_quote
 from quietswap.server.container import Container, ExternalServices
 from quietswap.server.factories import token_catalogue
+from quietswap.server.shutdown import run_until_end
 from quietswap.server.web import is_local, is_secure, is_web_enabled
 from quietswap.settings import Settings
 from quietswap.storage.factory import Storage
@@ -144,15 +146,9 @@ def _reach(parts: Container, clock: Clock) -> ConnectivityProbe:
     return ConnectivityProbe(map(address_of, urls), clock)
 
 
-class _Circuit(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def is_up(self) -> bool: ...
-
-
-def _any_up(parts: Sequence[tuple[_Circuit, str]], unreachable: Collection[TcpAddress]) -> str:
+def _any_up(
+    parts: Sequence[tuple[Source | Relay, str]], unreachable: Collection[TcpAddress]
+) -> str:
     """Return `ok` if one of them accepts connections and its circuit breaker is closed.
 
     A circuit breaker closes by time, so that a service without requests does not stay unready.
@@ -349,12 +345,8 @@ def start_figures(parts: Container, clock: Clock, stack: AsyncExitStack) -> None
                 await guarded("figures", purge, observe.figures_unstored)
             await clock.sleep(_STORE_EVERY_S)
 
-    keeping = asyncio.create_task(keep())
-
-    async def stop() -> None:
-        keeping.cancel()
-        await asyncio.gather(keeping, return_exceptions=True)
+    async def end() -> None:
         await store()
         observe.forget_figures()
 
-    stack.push_async_callback(stop)
+    run_until_end(stack, keep(), end)

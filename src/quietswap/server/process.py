@@ -18,7 +18,7 @@ from quietswap import __version__, observe
 from quietswap.operator.audit_file import AuditFile
 from quietswap.operator.operators import AuditUnavailable
 from quietswap.orders.tracking.single_process import WHY_NOT_ALONE, WHY_NOT_SHARED
-from quietswap.server import asgi, factories
+from quietswap.server import asgi
 from quietswap.server.connections import HEAD_BOUNDS, allow_files, most_connections
 from quietswap.server.settings import BadSettings, load, settings_summary
 from quietswap.server.shutdown import KILLED_AFTER_S
@@ -50,7 +50,7 @@ def run_server(settings: Settings, path: Path | None, options: dict[str, str]) -
     """
     if path is not None:
         os.environ["QUIETSWAP_SETTINGS"] = str(path.resolve())
-    observe.write_logs(factories.log_options(settings), cached=False)
+    observe.write_logs(settings.observe, cached=False)
     server = settings.server
     wait_for_free_port(server.host, server.port, say=observe.port_awaited)
     _record(settings, "settings_loaded", "start", settings_summary(settings, path))
@@ -180,7 +180,7 @@ class _Reloading(MPServer):
 
     def _note(self, waiting: list[str]) -> None:
         """Record the settings now in use, and those that need a restart."""
-        observe.write_logs(factories.log_options(self._settings), cached=False)
+        observe.write_logs(self._settings.observe, cached=False)
         facts = settings_summary(self._settings, self._path)
         if waiting:
             facts["needs_restart"] = [f"server.{name}" for name in waiting]

@@ -11,9 +11,10 @@ The server's command imports this module before it forks its workers, so it must
 import asyncio
 import signal
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from starlette.types import Receive
@@ -23,6 +24,23 @@ REQUESTS_S = 6.0
 """Time for running requests after the signal: a quote ends within 3 s, a submission within 5 s."""
 KILLED_AFTER_S = 9
 """The server then kills a process that has not ended, so a shutdown takes at most ten seconds."""
+
+
+def run_until_end(
+    stack: AsyncExitStack,
+    work: Coroutine[Any, Any, None],
+    at_end: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Run `work` in a task until the end of `stack`, then cancel it and call `at_end`."""
+    task = asyncio.create_task(work)
+
+    async def stop() -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        if at_end is not None:
+            await at_end()
+
+    stack.push_async_callback(stop)
 
 
 def signalled() -> asyncio.Event:
