@@ -282,7 +282,7 @@ async def test_a_database_that_is_away_is_said_in_words(
     async def away(*_: object) -> None:
         raise StoreUnavailable("away")
 
-    monkeypatch.setattr(office.storage.database, "fetch", away)
+    monkeypatch.setattr(type(office.storage.database), "fetch", away)
     answer = await desk.get("/operator/orders")
     assert answer.status_code == 503
     assert "does not answer" in answer.text
