@@ -7,12 +7,13 @@ import pytest
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import WETH
 from quietswap.vendors import sushi
-from tests.browser.browser import Browser
+from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, label, role
 from tests.browser.steps import FAULT, SWAP, allowed, confirmed, opened, private, quoted, under_way
 from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import HonestWallet, RejectingWallet
 from tests.e2e.conftest import Town
+from tests.e2e.test_refused_and_mined import FAULT as REFUSED
 from tests.spec.api_client import ETHER, ApiClient
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -109,6 +110,27 @@ def test_a_sum_of_the_swaps(browser: Browser, town: Town, desk: ApiClient) -> No
     page.close()
 
 
+def long_ago(page: Page) -> None:
+    """Let the orders that are read from now on be months old."""
+    page.mangle("2026-01-01T00:00:00.000Z", keep="^(?!createdAt$)[^=]", only="/mev/orders/")
+
+
+def test_an_order_that_may_still_be_mined_is_not_folded(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    page = private(browser, town, HonestWallet(town, allowed(desk)))
+    quoted(page)
+    with desk.no_blocks():
+        with desk.fault(REFUSED, "relay"):
+            page.click("button", SWAP)
+            page.wait(css(".order.failed"))
+        long_ago(page)
+        page.reload()
+        page.see("Failed", css(".order.failed [open]"))
+    confirmed(page, "swap")
+    page.close()
+
+
 def test_orders_that_ended_before_are_one_line_each(
     browser: Browser, town: Town, desk: ApiClient
 ) -> None:
@@ -124,7 +146,7 @@ def test_orders_that_ended_before_are_one_line_each(
     confirmed(page, "wrap")
     page.wait(css(".order[data-kind=wrap] [open]"))
     assert "%" not in page.text(css(".order[data-kind=wrap]")), "a wrap promises nothing"
-    page.mangle("2026-01-01T00:00:00.000Z", keep="^(?!createdAt$)[^=]", only="/mev/orders/")
+    long_ago(page)
     page.reload()
     confirmed(page, "swap")
     confirmed(page, "wrap")

@@ -75,7 +75,8 @@ export function OrderCard({ card, cards, tokens, session, inclusion, cancel, spe
   const { order, finalized, takenBack } = update
   const { kind, orderParams: of } = order
   const isDone = isOver(order)
-  const [isOpen, setOpen] = useState(() => !isDone || now() - Date.parse(order.createdAt) < UNFOLDED_MS)
+  const isDecided = isDone && !order.error?.mayBeMined
+  const [isOpen, setOpen] = useState(() => !isDecided || now() - Date.parse(order.createdAt) < UNFOLDED_MS)
   const isUnfolded = isOpen || !isDone
   const time = new Date(order.createdAt)
   const waits = waitsFor(order, before(update, cards))
@@ -83,60 +84,60 @@ export function OrderCard({ card, cards, tokens, session, inclusion, cancel, spe
   return (
     <article class={`order ${order.status}`} data-order={order.orderId} data-status={order.status} data-kind={kind}>
       <details open={isUnfolded} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <h3>
-          <span>
-            <Title order={order} tokens={tokens} isShort={!isUnfolded} />
-          </span>{' '}
-          <time dateTime={order.createdAt}>
-            {isUnfolded ? time.toLocaleString() : `${order.status === 'confirmed' ? '✓' : order.status} ${time.toLocaleDateString([], DAY)}`}
-          </time>
-        </h3>
-      </summary>
-      <p>{standing(order, finalized, cards.map(({ update }) => update.order))}</p>
-      {order.relayAnswer !== undefined && <p class="note">{relayAnswered(order.relayAnswer)}</p>}
-      {ids.length > 1 && <p class="note">{sentAgain(ids.length, isMined(order))}</p>}
-      {waits && <p class="warn">{waits}</p>}
-      {takenBack && !isDone && <p class="warn">{TAKEN_BACK}</p>}
-      {(order.status === 'submitted' || order.status === 'mining') && (
-        <p class="note">{seenBy(order)}</p>
-      )}
-      <dl>
-        {!isDone && <Waiting order={order} inclusion={inclusion} />}
-        {kind === 'swap' && <Received update={update} tokens={tokens} />}
-        {order.status === 'confirmed' && kind === 'swap' && <Reference order={order} tokens={tokens} />}
-        {!isDone && kind === 'swap' && (
-          <Fact name="At least">
-            <Amount amount={of.minReturnAmount} address={of.toToken} tokens={tokens} />
-          </Fact>
+        <summary>
+          <h3>
+            <span>
+              <Title order={order} tokens={tokens} isShort={!isUnfolded} />
+            </span>{' '}
+            <time dateTime={order.createdAt}>
+              {isUnfolded ? time.toLocaleString() : `${order.status === 'confirmed' ? '✓' : order.status} ${time.toLocaleDateString([], DAY)}`}
+            </time>
+          </h3>
+        </summary>
+        <p>{standing(order, finalized, cards.map(({ update }) => update.order))}</p>
+        {order.relayAnswer !== undefined && <p class="note">{relayAnswered(order.relayAnswer)}</p>}
+        {ids.length > 1 && <p class="note">{sentAgain(ids.length, isMined(order))}</p>}
+        {waits && <p class="warn">{waits}</p>}
+        {takenBack && !isDone && <p class="warn">{TAKEN_BACK}</p>}
+        {(order.status === 'submitted' || order.status === 'mining') && (
+          <p class="note">{seenBy(order)}</p>
         )}
-        {order.feePaidWei !== undefined && (
-          <Fact name="Gas paid">{show(order.feePaidWei, 18, 6)} ETH</Fact>
-        )}
-        {order.refund && order.refund.status !== 'none' && (
-          <Fact name="Refund">
-            {show(order.refund.amountWei, 18, 6)} ETH{order.refund.status === 'paid' ? '' : ', as the relay says'}
-          </Fact>
-        )}
-        {order.txHash !== undefined && (
-          <Fact name="Transaction">
-            <Explorer base={session.explorerUrl} txHash={order.txHash} />
-          </Fact>
-        )}
-      </dl>
-      {!isDone && kind === 'swap' && (
-        <>
-          <Fault text={fault} />
-          <button type="button" onClick={() => cancel(order.orderId, setFault)}>
-            Cancel order
-          </button>{' '}
-          {speedUp && (
-            <button type="button" onClick={() => speedUp(setFault)}>
-              Speed up
-            </button>
+        <dl>
+          {!isDone && <Waiting order={order} inclusion={inclusion} />}
+          {kind === 'swap' && <Received update={update} tokens={tokens} />}
+          {order.status === 'confirmed' && kind === 'swap' && <Reference order={order} tokens={tokens} />}
+          {!isDone && kind === 'swap' && (
+            <Fact name="At least">
+              <Amount amount={of.minReturnAmount} address={of.toToken} tokens={tokens} />
+            </Fact>
           )}
-        </>
-      )}
+          {order.feePaidWei !== undefined && (
+            <Fact name="Gas paid">{show(order.feePaidWei, 18, 6)} ETH</Fact>
+          )}
+          {order.refund && order.refund.status !== 'none' && (
+            <Fact name="Refund">
+              {show(order.refund.amountWei, 18, 6)} ETH{order.refund.status === 'paid' ? '' : ', as the relay says'}
+            </Fact>
+          )}
+          {order.txHash !== undefined && (
+            <Fact name="Transaction">
+              <Explorer base={session.explorerUrl} txHash={order.txHash} />
+            </Fact>
+          )}
+        </dl>
+        {!isDone && kind === 'swap' && (
+          <>
+            <Fault text={fault} />
+            <button type="button" onClick={() => cancel(order.orderId, setFault)}>
+              Cancel order
+            </button>{' '}
+            {speedUp && (
+              <button type="button" onClick={() => speedUp(setFault)}>
+                Speed up
+              </button>
+            )}
+          </>
+        )}
       </details>
     </article>
   )
