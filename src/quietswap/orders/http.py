@@ -148,7 +148,7 @@ def order_status_response(order: OrderView) -> contract.OrderStatusResponse:
     created_at = iso_timestamp(order.created_at_ms)
     sent = order.submitted_at_ms
     was_sent = order.failure_code != _NOT_SENT
-    mined_at = _confirmed_at_ms(order)
+    mined_at = order.block_time_ms if order.status == _CONFIRMED else None
     confirmed, code = mined_at is not None, order.failure_code
     return contract.OrderStatusResponse(
         order_id=order.order_id,
@@ -182,11 +182,6 @@ def order_status_response(order: OrderView) -> contract.OrderStatusResponse:
     )
 
 
-def _confirmed_at_ms(order: OrderView) -> int | None:
-    """Return the time of the block of a confirmed order, else None."""
-    return order.block_time_ms if order.status == _CONFIRMED else None
-
-
 def _failure(order: OrderView, code: str) -> contract.OrderFailure:
     stored: Any = order
     reverted = order.succeeded == 0
@@ -204,13 +199,12 @@ def order_history_response(
     page: OrderPage, limit: int, offset: int
 ) -> contract.OrderHistoryResponse:
     """Return `data` of GET /api/v1/mev/orders/user/:userAddress."""
+    following = offset + len(page.orders)
     return contract.OrderHistoryResponse(
         orders=tuple(map(_item, page.orders)),
         total=page.total,
-        has_more=page.has_more(offset),
-        pagination=contract.Pagination(
-            limit=limit, offset=offset, next_offset=page.next_offset(offset)
-        ),
+        has_more=following < page.total,
+        pagination=contract.Pagination(limit=limit, offset=offset, next_offset=following),
     )
 
 

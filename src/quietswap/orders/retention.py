@@ -37,14 +37,10 @@ class RetentionJob:
         now = self.clock.now_ms()
         quotes = await self.quotes.purge(now - _QUOTES_KEPT_MS, BATCH)
         dropped = await self.orders.drop_raw(now - _BYTES_KEPT_MS, BATCH)
-        deleted = await self._delete_orders(now)
-        told = await self.events.purge(now - self.events_kept_ms, BATCH)
-        return BATCH in (quotes, dropped) or max(deleted, told) >= BATCH
-
-    async def _delete_orders(self, now: int) -> int:
-        if self.orders_kept_ms is None:
-            return 0
-        deleted = await self.orders.delete_over(now - self.orders_kept_ms, BATCH)
+        deleted = 0
+        if self.orders_kept_ms is not None:
+            deleted = await self.orders.delete_over(now - self.orders_kept_ms, BATCH)
         if deleted:
             observe.orders_deleted(deleted)
-        return deleted
+        told = await self.events.purge(now - self.events_kept_ms, BATCH)
+        return BATCH in (quotes, dropped) or max(deleted, told) >= BATCH

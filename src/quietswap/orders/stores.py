@@ -90,14 +90,6 @@ class OrderPage:
     orders: tuple[OrderListItem, ...]
     total: int
 
-    def next_offset(self, offset: int) -> int:
-        """Return the offset of the following page, for a page that was read at `offset`."""
-        return offset + len(self.orders)
-
-    def has_more(self, offset: int) -> bool:
-        """Return whether orders follow a page that was read at `offset`."""
-        return self.next_offset(offset) < self.total
-
 
 # What has more than one implementation.
 

@@ -43,40 +43,20 @@ async def write_event(
     if change is None:
         return
     rows = await transaction.fetch(_NEXT, order.client_id)
-    await transaction.fetch(
-        _INSERT,
-        f"evt_{order.order_id}_{version}",
-        order.client_id,
-        rows[0][0],
-        change.value,
-        event.at_ms,
-        order.wallet,
-        _text(OrderView._make(view)),
-        event.depth,
-        int(change is OrderChange.FINALIZED),
-    )
-
-
-def _text(view: OrderView) -> str:
-    members = {name: value for name, value in view._asdict().items() if value is not None}
-    return _encoder.encode(members).decode()
+    named = zip(OrderView._fields, view, strict=True)
+    record = {name: value for name, value in named if value is not None}
+    place = (f"evt_{order.order_id}_{version}", order.client_id, rows[0][0], change.value)
+    state = (_encoder.encode(record).decode(), event.depth, int(change is OrderChange.FINALIZED))
+    await transaction.fetch(_INSERT, *place, event.at_ms, order.wallet, *state)
 
 
 def stored_event(row: Row) -> StoredEvent:
     """Return the event of a row of `STORED`."""
     event_id, client_id, sequence, change, at_ms, wallet, record, depth, finalized = row
     members = _decoder.decode(record)
-    return StoredEvent(
-        event_id=event_id,
-        client_id=client_id,
-        sequence=sequence,
-        type=OrderChange(change),
-        at_ms=at_ms,
-        wallet=Address(wallet),
-        order=OrderView._make(members.get(name) for name in OrderView._fields),
-        depth=depth,
-        finalized=bool(finalized),
-    )
+    order = OrderView._make(members.get(name) for name in OrderView._fields)
+    place = (event_id, client_id, sequence, OrderChange(change), at_ms)
+    return StoredEvent(*place, Address(wallet), order, depth, bool(finalized))
 
 
 # The SQL below is composed only of constants of event_rows and of question marks.
@@ -141,11 +121,8 @@ class EventStore(Store):
             for client_id, sequence in rows:
                 last[client_id] = max(sequence, last.get(client_id, 0))
             for client_id in sorted(last):
-                await transaction.fetch(
-                    "DELETE FROM events WHERE client_id = ? AND sequence < ?",
-                    client_id,
-                    last[client_id],
-                )
+                sql = "DELETE FROM events WHERE client_id = ? AND sequence < ?"
+                await transaction.fetch(sql, client_id, last[client_id])
             return len(rows)
 
         return await self._database.transact(body)

@@ -34,10 +34,9 @@ UPDATE quotes SET used_nonce = COALESCE(used_nonce, ?) WHERE quote_id = ? RETURN
 """
 """Parallel orders of one quote wait for each other at its row, so exactly one fixes the nonce."""
 _OF = "SELECT 1 FROM orders WHERE wallet = ? AND nonce = ? AND client_id = ? AND kind = 'swap'"
-_MAY_PAY = f"""
-{_OF} AND status IN ('pending', 'submitted', 'mining')
-UNION ALL {_OF} AND watched = 1 AND failure_code IN ('REFUSED', 'EXPIRED')
-"""
+_OPEN = "status IN ('pending', 'submitted', 'mining')"
+_AT_LARGE = "watched = 1 AND failure_code IN ('REFUSED', 'EXPIRED')"
+_MAY_PAY = f"{_OF} AND {_OPEN} UNION ALL {_OF} AND {_AT_LARGE}"
 """Orders at a nonce that may still be mined. A decided or unsent one pays no more."""
 _TAKE_AGAIN = "UPDATE quotes SET used_nonce = ? WHERE quote_id = ?"
 
@@ -90,8 +89,6 @@ UNION ALL
 SELECT order_id, version FROM orders
 WHERE watched = 1 AND status = 'failed' AND expires_at_ms > ?
 """
-_OPEN = "status IN ('pending', 'submitted', 'mining')"
-_AT_LARGE = "watched = 1 AND failure_code IN ('REFUSED', 'EXPIRED')"
 _OWN_NONCES = f"""
 SELECT nonce, 1 FROM orders WHERE wallet = ? AND client_id = ? AND {_OPEN}
 UNION ALL
@@ -99,10 +96,7 @@ SELECT nonce, 0 FROM orders WHERE wallet = ? AND client_id = ? AND {_AT_LARGE}
 """  # noqa: S608
 """Columns: nonce, whether the order is open."""
 _AT = SELECT + "WHERE o.wallet = ? AND o.nonce = ? AND "
-AT_NONCE = (
-    f"{_AT} o.status IN ('pending', 'submitted', 'mining') UNION ALL "
-    f"{_AT} o.watched = 1 AND o.failure_code IN ('REFUSED', 'EXPIRED')"
-)
+AT_NONCE = f"{_AT} {_OPEN} UNION ALL {_AT} {_AT_LARGE}"
 
 
 class OrderStore(WalletOrders):
@@ -142,11 +136,8 @@ class OrderStore(WalletOrders):
         """
 
         async def body(transaction: Transaction) -> bool:
-            before = await transaction.fetch(
-                "SELECT status FROM orders WHERE order_id = ? AND version = ?",
-                order.order_id,
-                order.version,
-            )
+            sql = "SELECT status FROM orders WHERE order_id = ? AND version = ?"
+            before = await transaction.fetch(sql, order.order_id, order.version)
             values = (*moving_values(order), order.order_id, order.version)
             after = await transaction.fetch(_UPDATE, *values) if before else ()
             if not after:
@@ -228,12 +219,8 @@ class OrderStore(WalletOrders):
 
         They must not be shown to a client, because they include orders of others.
         """
-        rows = await self._database.fetch(
-            "SELECT nonce FROM orders "
-            "WHERE wallet = ? AND status IN ('pending', 'submitted', 'mining')",
-            wallet,
-        )
-        return sorted(int(row[0]) for row in rows)
+        sql = f"SELECT nonce FROM orders WHERE wallet = ? AND {_OPEN}"  # noqa: S608
+        return sorted(int(row[0]) for row in await self._database.fetch(sql, wallet))
 
     async def at_nonce(self, wallet: Address, nonce: int) -> Sequence[Order]:
         """Return what may still be mined at this nonce, of all clients, bytes included.
@@ -263,15 +250,13 @@ class OrderStore(WalletOrders):
         An order is final since the first event with `watched` False. An order that is watched again
         keeps its bytes.
         """
-        rows = await self._database.change(
+        sql = (
             "DELETE FROM order_bytes WHERE order_id IN ("
             "SELECT b.order_id FROM order_bytes b JOIN orders o ON o.order_id = b.order_id "
             "WHERE b.final_at_ms < ? AND o.watched = 0 ORDER BY b.final_at_ms LIMIT ?"
-            ") RETURNING order_id",
-            finalised_before_ms,
-            limit,
+            ") RETURNING order_id"
         )
-        return len(rows)
+        return len(await self._database.change(sql, finalised_before_ms, limit))
 
 
 def _first(rows: Sequence[Row]) -> Order | None:
@@ -284,22 +269,16 @@ async def _by_hash(transaction: Transaction, tx_hash: str) -> Order | None:
 
 
 async def _write_raw(transaction: Transaction, order: Order, event: OrderEvent) -> None:
-    if order.raw is None:
-        return
-    await transaction.fetch(
-        "INSERT INTO order_bytes (order_id, raw, final_at_ms) VALUES (?, ?, ?)",
-        order.order_id,
-        order.raw,
-        None if order.watched else event.at_ms,
-    )
+    if order.raw is not None:
+        sql = "INSERT INTO order_bytes (order_id, raw, final_at_ms) VALUES (?, ?, ?)"
+        final_at_ms = None if order.watched else event.at_ms
+        await transaction.fetch(sql, order.order_id, order.raw, final_at_ms)
 
 
 async def _mark_final(transaction: Transaction, order: Order, event: OrderEvent | None) -> None:
-    await transaction.fetch(
-        "UPDATE order_bytes SET final_at_ms = ? WHERE order_id = ? AND final_at_ms IS NULL",
-        event.at_ms if event else order.created_at_ms,
-        order.order_id,
-    )
+    sql = "UPDATE order_bytes SET final_at_ms = ? WHERE order_id = ? AND final_at_ms IS NULL"
+    at_ms = event.at_ms if event else order.created_at_ms
+    await transaction.fetch(sql, at_ms, order.order_id)
 
 
 async def _count(transaction: Transaction, order: Order, changes: dict[OrderStatus, int]) -> None:

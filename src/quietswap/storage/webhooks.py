@@ -1,7 +1,7 @@
 """Webhooks and their deliveries."""
 
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 from itertools import count
 from operator import attrgetter
 from typing import Any
@@ -109,21 +109,15 @@ class WebhookStore(Store):
 
     async def advance(self, webhook: Webhook, cursor: int) -> bool:
         """Set the cursor behind events that are not delivered; False if the webhook has changed."""
-        rows = await self._database.change(
-            f"UPDATE webhooks SET cursor = ? WHERE {_UNCHANGED} RETURNING webhook_id",  # noqa: S608
-            cursor,
-            *_state(webhook),
-        )
-        return bool(rows)
+        return await self._set("cursor", cursor, webhook)
 
     async def postpone(self, webhook: Webhook, next_try_ms: int) -> bool:
         """Set the time of the next try without a failure; False if the webhook has changed."""
-        rows = await self._database.change(
-            f"UPDATE webhooks SET next_try_ms = ? WHERE {_UNCHANGED} RETURNING webhook_id",  # noqa: S608
-            next_try_ms,
-            *_state(webhook),
-        )
-        return bool(rows)
+        return await self._set("next_try_ms", next_try_ms, webhook)
+
+    async def _set(self, column: str, value: int, webhook: Webhook) -> bool:
+        sql = f"UPDATE webhooks SET {column} = ? WHERE {_UNCHANGED} RETURNING webhook_id"  # noqa: S608
+        return bool(await self._database.change(sql, value, *_state(webhook)))
 
     async def record(self, before: Webhook, after: Webhook, delivery: Delivery) -> bool:
         """Store a delivery and the webhook's new state in one transaction.
@@ -133,15 +127,9 @@ class WebhookStore(Store):
         """
 
         async def body(transaction: Transaction) -> bool:
-            moved = await transaction.fetch(
-                _MOVE,
-                after.cursor,
-                after.failures,
-                after.next_try_ms,
-                after.state.value,
-                after.disabled_reason and after.disabled_reason.value,
-                *_state(before),
-            )
+            reason = after.disabled_reason and after.disabled_reason.value
+            place = (after.cursor, after.failures, after.next_try_ms, after.state.value, reason)
+            moved = await transaction.fetch(_MOVE, *place, *_state(before))
             if moved:
                 await transaction.fetch(_INSERT_DELIVERY, *astuple(delivery))
             return bool(moved)
@@ -190,20 +178,9 @@ _state = attrgetter("webhook_id", "cursor", "failures")
 
 
 def _values(webhook: Webhook) -> tuple[Value, ...]:
-    return (
-        webhook.webhook_id,
-        webhook.client_id,
-        webhook.url,
-        ",".join(webhook.events),
-        webhook.description,
-        webhook.secret,
-        webhook.cursor,
-        webhook.created_at_ms,
-        webhook.state.value,
-        webhook.disabled_reason and webhook.disabled_reason.value,
-        webhook.failures,
-        webhook.next_try_ms,
-    )
+    stored = asdict(webhook) | {"events": ",".join(webhook.events), "state": webhook.state.value}
+    stored["disabled_reason"] = webhook.disabled_reason and webhook.disabled_reason.value
+    return tuple(stored[name] for name in _NAMES)
 
 
 def _webhook(row: Row) -> Webhook:

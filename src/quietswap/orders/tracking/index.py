@@ -148,8 +148,9 @@ class OrderIndex:
     def rivals(self, order: Order) -> list[Order]:
         """Return the other orders at its nonce whose bytes a relay may have."""
         found = self._by_nonce.get((order.wallet, order.nonce), {}).values()
-        others = (watch.order for watch in found if watch.order.order_id != order.order_id)
-        return [one for one in others if _was_sent(one)]
+        others = [watch.order for watch in found if watch.order.order_id != order.order_id]
+        unsent = FailureCode.NOT_SENT
+        return [one for one in others if one.failure is None or one.failure.code is not unsent]
 
     def set_block(
         self, watch: TrackedOrder, seen: BlockRef | None, rival: Replacement | None = None
@@ -180,7 +181,8 @@ class OrderIndex:
         _sort(self.unsettled, watch, Queue.UNSETTLED in queues)
         _sort(self.undone, watch, Queue.UNDONE in queues)
         self.end.set(order_id, order.watch_until_ms)
-        self.expiry.set(order_id, _ends_at_ms(order) if Queue.EXPIRY in queues else None)
+        ends_at_ms = order.expires_at_ms if order.deadline_s is None else order.deadline_s * 1000
+        self.expiry.set(order_id, ends_at_ms if Queue.EXPIRY in queues else None)
         self.closing.set(order_id, _deciding_block(watch) if Queue.CLOSING in queues else None)
         self.schedule_resend(watch)
 
@@ -234,15 +236,6 @@ def _replaces(later: Order, order: Order) -> bool:
         return True
     is_accepted = later.status in (OrderStatus.SUBMITTED, OrderStatus.MINING)
     return is_accepted and later.client_id == order.client_id and later.is_newer(order)
-
-
-def _was_sent(order: Order) -> bool:
-    return order.failure is None or order.failure.code is not FailureCode.NOT_SENT
-
-
-def _ends_at_ms(order: Order) -> int:
-    """Return when to look whether it has expired."""
-    return order.expires_at_ms if order.deadline_s is None else order.deadline_s * 1000
 
 
 def _deciding_block(watch: TrackedOrder) -> int:
