@@ -261,16 +261,21 @@ class ValidationError(RequestError, status=422, shape=ValidationErrorDetails):
     }
 
     def __init__(
-        self, message: str, fields: Sequence[Details] = (), *, reason: str = "MISMATCH"
+        self,
+        message: str,
+        fields: Sequence[Details] = (),
+        *,
+        reason: str = "MISMATCH",
+        suggestion: str | None = None,
+        **details: object,
     ) -> None:
-        super().__init__(
-            message,
-            {"reason": reason, "fields": list(fields)},
-            "Request a fresh quote, sign its transactionParams unchanged and send its "
-            "providerMetadata back unchanged."
-            if reason != "MALFORMED"
-            else None,
-        )
+        if suggestion is None and reason != "MALFORMED":
+            suggestion = (
+                "Request a fresh quote, sign its transactionParams unchanged and send its "
+                "providerMetadata back unchanged."
+            )
+        found = {"reason": reason, "fields": list(fields), **details}
+        super().__init__(message, found, suggestion)
 
 
 class InvalidSignatureDetails(WireStruct, frozen=True, kw_only=True):

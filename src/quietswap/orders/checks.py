@@ -123,13 +123,9 @@ def is_contract(code: bytes) -> bool:
 
 def would_revert(door: Door, fault: str) -> ValidationError:
     """Return the error of a transaction that fails on the latest state, for the reason `fault`."""
-    error = ValidationError(
-        f"the {door.signs} would fail on the latest state: {fault}", reason="WOULD_REVERT"
-    )
-    assert error.details is not None
-    error.details["revertReason"] = fault
-    error.suggestion = _SUGGESTIONS.get(door.signs, "Nothing was sent, and no nonce is used.")
-    return error
+    text = f"the {door.signs} would fail on the latest state: {fault}"
+    advice = _SUGGESTIONS.get(door.signs, "Nothing was sent, and no nonce is used.")
+    return ValidationError(text, reason="WOULD_REVERT", suggestion=advice, revertReason=fault)
 
 
 # The checks of a signed transaction before it is sent, in one round trip.
@@ -240,11 +236,10 @@ def _check_nonce(signed: SignedTransaction, facts: WalletSnapshot, spend: Requir
 
 
 def _refuse_batch(reason: str | None) -> None:
-    if reason is None:
-        return
-    error = ValidationError(f"approve and swap in one: {reason}", reason="BATCH_REFUSED")
-    error.suggestion = "Nothing was sent. Request a fresh quote and sign its plain form."
-    raise error
+    if reason is not None:
+        advice = "Nothing was sent. Request a fresh quote and sign its plain form."
+        text = f"approve and swap in one: {reason}"
+        raise ValidationError(text, reason="BATCH_REFUSED", suggestion=advice)
 
 
 def _check_funds(signed: SignedTransaction, facts: WalletSnapshot, spend: RequiredSpend) -> None:

@@ -158,10 +158,6 @@ _PROOF = {OrderEventType.INCLUDED: True, OrderEventType.REVERTED: False}
 """The receipt's status for a transition that needs a block."""
 
 
-def _said(inclusion: Inclusion | None) -> bool | None:
-    return None if inclusion is None else inclusion.succeeded
-
-
 class OrderKind(StrEnum):
     """What an order's transaction does. The last two come from wallet RPC URLs only."""
 
@@ -254,10 +250,10 @@ class Order:
         target = TRANSITIONS[self.status].get(event_type)
         if target is None or not self.can_move_by(event_type):
             raise IllegalTransition(f"{self.status} cannot move by {event_type}")
-        if _said(inclusion) is not _PROOF.get(event_type):
-            raise IllegalTransition(
-                f"{event_type} comes with the block that proves it, or with none"
-            )
+        said = None if inclusion is None else inclusion.succeeded
+        if said is not _PROOF.get(event_type):
+            fault = f"{event_type} comes with the block that proves it, or with none"
+            raise IllegalTransition(fault)
         if (failure is not None) != (target in (FAILED, CANCELLED)):
             raise IllegalTransition(f"{target} says why, and nothing else does")
         return replace(self, status=target, failure=failure, inclusion=inclusion)

@@ -116,9 +116,8 @@ def check_intrinsic_gas(signed: SignedTransaction, *, is_amsterdam: bool) -> Non
 def check_gas(params: UnsignedTransaction, needed: int) -> None:
     """Raise ValidationError with reason GAS_TOO_LOW if the limit is below `needed` gas units."""
     if params.gas_limit < needed:
-        raise _refusal(
-            "GAS_TOO_LOW", "its gas limit is too low", "gasLimit", f">= {needed}", params.gas_limit
-        )
+        text, given = "its gas limit is too low", params.gas_limit
+        raise _refusal("GAS_TOO_LOW", text, "gasLimit", f">= {needed}", given)
 
 
 def check_fee(signed: SignedTransaction, base_fee: int, ceiling: int) -> None:
@@ -182,28 +181,27 @@ def quote_used(used_nonce: int, nonce: int, order: Order | None = None) -> Valid
 def other_form_open(order: Order) -> ValidationError:
     """Return the error for the second form (plain or batched) of the swap of an open order."""
     text = f"order {order.order_id} is open with the other form of this swap, at the same nonce"
-    error = ValidationError(text, reason="QUOTE_USED")
-    error.details = {**(error.details or {}), "orderId": order.order_id}
-    error.suggestion = "Nothing was sent. Follow that order; it can be cancelled."
-    return error
+    advice = "Nothing was sent. Follow that order; it can be cancelled."
+    return ValidationError(text, reason="QUOTE_USED", suggestion=advice, orderId=order.order_id)
 
 
 def unmatched(reason: str, message: str) -> ValidationError:
     """Return the error for a transaction that belongs to nothing this service issued."""
-    error = ValidationError(message, reason=reason)
-    error.suggestion = "Nothing was sent. Request a fresh quote and send its transaction."
-    return error
+    advice = "Nothing was sent. Request a fresh quote and send its transaction."
+    return ValidationError(message, reason=reason, suggestion=advice)
 
 
 def rejected_before(order: Order) -> ValidationError:
     """Return the error for the bytes of an order that ended without a block."""
     assert order.failure is not None
-    error = ValidationError(order.failure.message, reason=order.failure.code.value)
-    is_open = may_be_mined(order.failure.code, order.deadline_s)
-    found = {"orderId": order.order_id, "txHash": order.tx_hash, "mayBeMined": is_open}
-    error.details = {**(error.details or {}), **found}
-    error.suggestion = "Follow the order; the same bytes may be sent again after the next block."
-    return error
+    return ValidationError(
+        order.failure.message,
+        reason=order.failure.code.value,
+        suggestion="Follow the order; the same bytes may be sent again after the next block.",
+        orderId=order.order_id,
+        txHash=order.tx_hash,
+        mayBeMined=may_be_mined(order.failure.code, order.deadline_s),
+    )
 
 
 def is_cancel(order: Order) -> bool:
@@ -215,11 +213,9 @@ def _refusal(  # noqa: PLR0917  code, text and one field entry
     order: Order | None = None,
 ) -> ValidationError:  # fmt: skip
     field = {"field": f"transaction.{name}", "expected": expected, "provided": str(provided)}
-    error = ValidationError(message, [field], reason=reason)
-    error.suggestion = "Nothing was sent. Correct this field in the wallet and send it again."
-    if order is not None:
-        error.details = {**(error.details or {}), "orderId": order.order_id}
-    return error
+    advice = "Nothing was sent. Correct this field in the wallet and send it again."
+    more = {} if order is None else {"orderId": order.order_id}
+    return ValidationError(message, [field], reason=reason, suggestion=advice, **more)
 
 
 # The cancel of an open order: an empty transfer of the wallet to itself with the same nonce.
@@ -290,12 +286,11 @@ def cancel_gas(estimate: int | None) -> int:
         return limit
     fault = {"field": "gasLimit", "expected": f"<= {MOST_GAS}", "provided": str(limit)}
     text = f"the wallet's code makes an empty transfer use {estimate} gas, too much for a cancel"
-    error = ValidationError(text, [fault], reason="GAS_TOO_HIGH")
-    error.suggestion = (
+    advice = (
         "A transaction with the order's nonce that removes the delegation (EIP-7702) takes its"
         " place, too."
     )
-    raise error
+    raise ValidationError(text, [fault], reason="GAS_TOO_HIGH", suggestion=advice)
 
 
 def empty_transfer(wallet: Address) -> UnsignedTransaction:
@@ -331,18 +326,13 @@ def require_cancellable(order: Order) -> None:
     expiry, because its bytes may still be mined. A cancel cannot be cancelled.
     """
     if order.kind is OrderKind.CANCEL:
-        error = ValidationError("a cancel cannot be cancelled", reason="NOT_CANCELLABLE")
-        error.suggestion = "Follow it by its id, or cancel the swap again: the fee is then higher."
-        raise error
+        text = "a cancel cannot be cancelled"
+        advice = "Follow it by its id, or cancel the swap again: the fee is then higher."
+        raise ValidationError(text, reason="NOT_CANCELLABLE", suggestion=advice)
     if not order.status.is_terminal or (order.watched and order.is_at_large):
         return
-    field = {
-        "field": "status",
-        "expected": "pending, submitted or mining",
-        "provided": order.status.value,
-    }
-    error = ValidationError(
-        f"the order has ended: it is {order.status.value}", [field], reason="ORDER_ENDED"
-    )
-    error.suggestion = "There is nothing to cancel: the order's status record says how it ended."
-    raise error
+    status, expected = order.status.value, "pending, submitted or mining"
+    field = {"field": "status", "expected": expected, "provided": status}
+    text = f"the order has ended: it is {status}"
+    advice = "There is nothing to cancel: the order's status record says how it ended."
+    raise ValidationError(text, [field], reason="ORDER_ENDED", suggestion=advice)
