@@ -1,6 +1,6 @@
 """A stream of events with scripted batches, for tests of the edge."""
 
-from quietswap.events.event import StoredEvent
+from quietswap.storage.events import StoredEvent
 
 
 class ScriptedStream:

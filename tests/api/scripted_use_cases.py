@@ -12,7 +12,6 @@ from quietswap.api.operation import UseCases
 from quietswap.chain.address import Address
 from quietswap.chain.signed import UnsignedTransaction
 from quietswap.clients.client import ApiKey, ClientLimits, ClientUsage, DayUsage
-from quietswap.events.event import StoredEvent
 from quietswap.orders.order import Order, OrderKind, OrderStatus
 from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
 from quietswap.orders.stores import OrderPage, RateWindow
@@ -39,6 +38,7 @@ from quietswap.quoting.request import (
 )
 from quietswap.quoting.scoring import Candidate
 from quietswap.relays.settings import EndpointType, RelaySettings, ShareMode
+from quietswap.storage.events import StoredEvent
 from quietswap.tokens.token import WETH
 from tests.api.scripted_statistics import two_orders
 from tests.api.scripted_stream import ScriptedStream

@@ -11,8 +11,9 @@ from starlette.types import ASGIApp
 from quietswap.api.app import create_api
 from quietswap.api.operation import ApiOptions
 from quietswap.errors.base import Unauthorized
-from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
+from quietswap.events.feed import EventFilter, ResumePoint
 from quietswap.orders.order import OrderChange
+from quietswap.storage.events import StoredEvent
 from tests import loopback
 from tests.api.requests import EVENTS
 from tests.api.scripted_use_cases import (

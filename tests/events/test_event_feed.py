@@ -11,10 +11,10 @@ from structlog.testing import capture_logs
 from quietswap.clients.client import visitor_id
 from quietswap.errors.clients import EventsPruned, TooManyStreams
 from quietswap.errors.requests import InvalidParameter
-from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
-from quietswap.events.feed import BEAT_S, EventFeed, EventSubscription
+from quietswap.events.feed import BEAT_S, EventFeed, EventFilter, EventSubscription, ResumePoint
 from quietswap.orders.order import POSTED, Order, OrderEvent, OrderStatus
 from quietswap.orders.stores import StoreUnavailable
+from quietswap.storage.events import StoredEvent
 from quietswap.storage.factory import Storage
 from tests.patient import open_storage
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order

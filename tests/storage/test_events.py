@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.events.event import EventSpan, StoredEvent
 from quietswap.orders.order import (
     FINALIZED,
     POSTED,
@@ -18,6 +17,7 @@ from quietswap.orders.order import (
 )
 from quietswap.orders.retention import BATCH
 from quietswap.orders.stores import DuplicateTransaction
+from quietswap.storage.events import EventSpan, StoredEvent
 from quietswap.storage.factory import Storage
 from tests.storage.examples import T0, WALLET, HandClock, an_order
 from tests.waiting import WITHIN_S

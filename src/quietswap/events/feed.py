@@ -9,17 +9,18 @@ database if it is too far behind. A slow stream therefore costs no memory and lo
 import asyncio
 from collections import Counter, deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from quietswap import observe
+from quietswap.chain.address import Address
 from quietswap.clients.client import Party, party_of
 from quietswap.clock import Clock
 from quietswap.concurrency import bounded_gather
 from quietswap.errors.clients import EventsPruned, TooManyStreams
 from quietswap.errors.requests import InvalidParameter
-from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
 from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.events import EventStore
+from quietswap.storage.events import EventStore, StoredEvent
 
 POLL_S = 0.1
 """Time between two reads while streams are open: two milliseconds of a second's work on SQLite."""
@@ -30,6 +31,27 @@ _LATEST = 256
 """Events of a client in memory, about 2 KB each."""
 _PAGE = 200
 _PARALLEL = 8
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """The events of one order, or of one wallet; None admits all."""
+
+    order_id: str | None = None
+    wallet: Address | None = None
+
+    def admits(self, event: StoredEvent) -> bool:
+        return (self.order_id is None or self.order_id == event.order.order_id) and (
+            self.wallet is None or self.wallet == event.wallet
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResumePoint:
+    """The last event that a client has, and the name of the request's field that says so."""
+
+    sequence: int
+    parameter: str
 
 
 class _Channel:

@@ -27,10 +27,10 @@ from quietswap.contract.events import (
     OrderEventMessage,
 )
 from quietswap.errors.requests import InvalidParameter
-from quietswap.events.event import EventFilter, ResumePoint, StoredEvent
-from quietswap.events.feed import EventSubscription
+from quietswap.events.feed import EventFilter, EventSubscription, ResumePoint
 from quietswap.orders.http import order_status_response
 from quietswap.orders.stores import StoreUnavailable
+from quietswap.storage.events import StoredEvent
 
 # Events of orders: domain values to the text of a stream.
 #

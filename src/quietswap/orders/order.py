@@ -244,7 +244,6 @@ class Order:
         inclusion: Inclusion | None = None,
     ) -> "Order":
         """Return the order after one transition. An earlier failure or inclusion is replaced.
-
         Raises IllegalTransition for a transition that the table lacks, or without its evidence.
         """
         target = TRANSITIONS[self.status].get(event_type)

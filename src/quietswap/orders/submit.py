@@ -326,10 +326,8 @@ class SubmitOrder:
     async def deliver(
         self, fresh: Order, ready: PreflightResult, known: Order | None
     ) -> DeliveryResult:
-        """Store and send `fresh`; if `known` has the same bytes, send that order once more.
-
-        Raises StoreUnavailable when it is not certain that the order was stored: it was not sent
-        then.
+        """Store and send `fresh`; if `known` has the same bytes, send that order once more. Raises
+        StoreUnavailable when it is not certain that the order was stored: it was not sent then.
         """
         checked = ready.run.words if ready.run else ""
         if known is None:

@@ -139,7 +139,6 @@ async def transition_for_response(
     earlier: EarlierSend,
 ) -> Transition | None:
     """Return the transition with the relay's words; None if nothing is decided or can be told.
-
     Raises StoreUnavailable.
     """
     step = await _transition(answer, order, orders, chain, earlier)

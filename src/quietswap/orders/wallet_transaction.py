@@ -99,9 +99,8 @@ def plain_trade(params: UnsignedTransaction) -> Trade:
 
 
 def check_intrinsic_gas(signed: SignedTransaction, *, is_amsterdam: bool) -> None:
-    """Refuse a gas limit that no block accepts: a simulation does not always say so.
-
-    Raises ValidationError with reason GAS_TOO_LOW.
+    """Refuse a gas limit that no block accepts: a simulation does not always say so. Raises
+    ValidationError with reason GAS_TOO_LOW.
     """
     params = signed.params
     needed = intrinsic_gas(
@@ -136,9 +135,8 @@ def check_fee(signed: SignedTransaction, base_fee: int, ceiling: int) -> None:
 
 
 def check_bump(signed: SignedTransaction, replaced: Sequence[int]) -> None:
-    """Refuse a replacement whose fee cap is not a tenth above the caps of what it replaces.
-
-    Raises ValidationError with reason REPLACEMENT_UNDERPRICED.
+    """Refuse a replacement whose fee cap is not a tenth above the caps of what it replaces. Raises
+    ValidationError with reason REPLACEMENT_UNDERPRICED.
     """
     least = max((-(-cap * (100 + _BUMP) // 100) for cap in replaced), default=0)
     cap = signed.params.max_fee_per_gas
@@ -149,7 +147,6 @@ def check_bump(signed: SignedTransaction, replaced: Sequence[int]) -> None:
 
 def check_nonce_gap(nonce: int, free: int) -> None:
     """Refuse a nonce after the next free one: no block can include it before the missing one.
-
     Raises ValidationError with reason NONCE_GAP.
     """
     if nonce > free:
@@ -277,9 +274,8 @@ class SubmittedCancel:
 
 
 def cancel_gas(estimate: int | None) -> int:
-    """Return the gas limit; `estimate` of a wallet with code, None without one.
-
-    Raises ValidationError with reason GAS_TOO_HIGH.
+    """Return the gas limit; `estimate` of a wallet with code, None without one. Raises
+    ValidationError with reason GAS_TOO_HIGH.
     """
     limit = GAS_LIMIT if estimate in (None, GAS_LIMIT) else gas_limit_for(estimate)
     if limit <= MOST_GAS:

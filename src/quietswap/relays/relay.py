@@ -174,9 +174,8 @@ class Relay:
 
 
 def _checked_url(url: str) -> str:
-    """Return the base URL of a relay without a trailing slash.
-
-    Raises ValueError unless it is https, or http on loopback: signed bytes stay private.
+    """Return the base URL of a relay without a trailing slash. Raises ValueError unless it is
+    https, or http on loopback: signed bytes stay private.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""

@@ -155,9 +155,8 @@ def is_embedded(url: str, name: str = "storage.url") -> bool:
 
 
 def missing_file(url: str) -> Path | None:
-    """Return the file of a SQLite URL if there is none yet; opening it would create it.
-
-    Raises BadDatabaseUrl, also if that cannot be seen.
+    """Return the file of a SQLite URL if there is none yet; opening it would create it. Raises
+    BadDatabaseUrl, also if that cannot be seen.
     """
     name = url.removeprefix(SQLITE)
     if not is_embedded(url) or name == IN_MEMORY:

@@ -1,18 +1,57 @@
-"""The outbox: events of orders, numbered by client.
+"""The outbox: the events of each client's orders, in the order of their commits.
 
-`event_rows` writes them inside the transaction that changes the order. This store reads and prunes.
+`write_event` writes an event in the transaction that changes the order. Each client has its own
+sequence: 1, 2, 3 and so on, without gaps. Events of one client become visible in this order, also
+if several processes write. There is no order between clients, so a reader keeps one sequence for
+each client: `newest` says which clients have more, `after` returns it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from quietswap.chain.address import Address
-from quietswap.events.event import EventSpan, StoredEvent
 from quietswap.orders.order import Order, OrderChange, OrderEvent, change_by
 from quietswap.orders.stores import OrderView
 from quietswap.storage.database import Row, Store, Transaction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredEvent:
+    """One change of one order. `order` is its status record as that change left it.
+
+    `event_id` is unique and never changes. `at_ms` is Unix ms; `depth` is the number of
+    confirmations of the block that decided, 0 without one; `finalized` says that it is final.
+    """
+
+    event_id: str
+    client_id: str
+    sequence: int
+    type: OrderChange
+    at_ms: int
+    wallet: Address
+    order: OrderView
+    depth: int
+    finalized: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventSpan:
+    """The sequences of one client: of its last event, and of the oldest one that is not pruned.
+
+    Both hold without any stored event: `oldest` is then `newest` + 1, and `newest` 0 before the
+    first one.
+    """
+
+    oldest: int
+    newest: int
+
+    def is_pruned(self, after: int) -> bool:
+        """Return whether events that follow `after` are no longer stored."""
+        return after + 1 < self.oldest
+
 
 # The rows of `events`: written with the change of an order, and read back.
 #
@@ -59,7 +98,7 @@ def stored_event(row: Row) -> StoredEvent:
     return StoredEvent(*place, Address(wallet), order, depth, bool(finalized))
 
 
-# The SQL below is composed only of constants of event_rows and of question marks.
+# The SQL below is composed only of constants of this module and of question marks.
 _AFTER = f"""
 SELECT {STORED} FROM events WHERE client_id = ? AND sequence > ? ORDER BY sequence LIMIT ?
 """  # noqa: S608

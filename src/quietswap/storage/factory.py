@@ -140,9 +140,8 @@ async def open_storage(
 
 
 async def migrate_storage(url: str) -> list[str]:
-    """Migrate the schema at `url` to this release and return the names of the migrations.
-
-    Raises BadDatabaseUrl, StoreUnavailable, SchemaTooNew and ForeignDatabase.
+    """Migrate the schema at `url` to this release and return the names of the migrations. Raises
+    BadDatabaseUrl, StoreUnavailable, SchemaTooNew and ForeignDatabase.
     """
     database = await open_database(url, connections=1)
     try:
@@ -154,9 +153,8 @@ async def migrate_storage(url: str) -> list[str]:
 async def open_database(
     url: str, *, connections: int = CONNECTIONS, patience_s: float = PATIENCE_S
 ) -> Database:
-    """Open the database at `url` with any schema.
-
-    Raises BadDatabaseUrl, StoreUnavailable and ForeignDatabase.
+    """Open the database at `url` with any schema. Raises BadDatabaseUrl, StoreUnavailable and
+    ForeignDatabase.
     """
     if is_embedded(url):
         path = url.removeprefix(SQLITE)

@@ -130,9 +130,8 @@ class OrderStore(WalletOrders):
             raise DuplicateTransaction(stored)
 
     async def update(self, order: Order, event: OrderEvent | None) -> bool:
-        """Write `order` with the next version. Return False if the stored version differs.
-
-        Raises OpenOrderLimitExceeded if it would be pending again after a final status.
+        """Write `order` with the next version. Return False if the stored version differs. Raises
+        OpenOrderLimitExceeded if it would be pending again after a final status.
         """
 
         async def body(transaction: Transaction) -> bool:

@@ -106,9 +106,8 @@ _NEWEST = " ORDER BY issued_at_ms DESC, quote_id DESC LIMIT ?"
 
 class QuoteStore(Store):
     async def save(self, quote: IssuedQuote) -> None:
-        """Store and count a quote, before it is returned to the client.
-
-        Raises the errors of the client's limits, and stores nothing then. A cancel is not limited.
+        """Store and count a quote, before it is returned to the client. Raises the errors of the
+        client's limits, and stores nothing then. A cancel is not limited.
         """
         if quote.kind is QuoteKind.CANCEL:  # neither limited nor counted
             await self._database.change(_INSERT, *quote_values(quote), durable=False)

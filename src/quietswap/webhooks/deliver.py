@@ -13,10 +13,9 @@ from itertools import count
 
 from quietswap import observe
 from quietswap.clock import Clock
-from quietswap.events.event import StoredEvent
 from quietswap.failures import guarded
 from quietswap.orders.stores import LeaderLock, StoreUnavailable
-from quietswap.storage.events import EventStore
+from quietswap.storage.events import EventStore, StoredEvent
 from quietswap.storage.webhooks import WebhookStore
 from quietswap.webhooks.secrets import SecretBox, SecretUnreadable, signed_headers
 from quietswap.webhooks.sender import WebhookSender

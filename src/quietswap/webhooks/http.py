@@ -13,9 +13,9 @@ from quietswap.contract import base
 from quietswap.contract import webhooks as contract
 from quietswap.errors.clients import WebhookNotFound
 from quietswap.errors.requests import InvalidParameter
-from quietswap.events.event import StoredEvent
 from quietswap.events.http import order_event_message
 from quietswap.orders.order import OrderChange
+from quietswap.storage.events import StoredEvent
 from quietswap.webhooks.webhook import TEST, Delivery, Webhook, WebhookRequest
 
 
