@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from quietswap.contract.base import member_names
 from quietswap.contract.exports import ExportedOrder
 from quietswap.orders.statistics import ExportFilter, ExportPage, ExportRow
-from quietswap.orders.stores import StoreUnavailable
+from quietswap.orders.stores import OrderView, StoreUnavailable
 from quietswap.tokens.token import WETH, Token
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, ScriptedUseCases
 from tests.stored_orders import NOW_MS, USDC
@@ -23,16 +23,21 @@ HASH = "0x" + "aa" * 32
 
 
 def row(**changes: Any) -> ExportRow:
-    plain = ExportRow(
-        order_id="ord_1", client_id="client-1", kind="swap", status="confirmed", wallet=WALLET,
-        nonce="7", tx_hash=HASH, created_at_ms=NOW_MS, submitted_at_ms=NOW_MS + 5,
+    more = {"block_hash": HASH} | changes
+    block_hash = more.pop("block_hash")
+    order = OrderView(
+        order_id="ord_1", kind="swap", status="confirmed", nonce="7", tx_hash=HASH,
+        created_at_ms=NOW_MS, submitted_at_ms=NOW_MS + 5,
         sell_token=WETH, buy_token=USDC, sell_amount=str(15 * 10**17), min_buy_amount="2985000000",
-        buy_amount="3000000000", source="kyberswap", tier=2, block_number=100, block_hash=HASH,
+        buy_amount="3000000000", block_number=100,
         block_time_ms=NOW_MS + 12_000, gas_used=180_123, effective_gas_price=str(10**9),
         received="2998000000", received_issue=None, refund_status="none", refund_wei="0",
         refund_tx=None, failure_code=None, reference="3000000000", reference_wei=str(10**18),
+        succeeded=1, failure_message=None, expires_at_ms=None, endpoint_type=None, share_mode=None,
+        relay_answer=None, deadline_s=None,
     )  # fmt: skip
-    return plain._replace(**changes)
+    order = order._replace(**more)
+    return ExportRow("client-1", WALLET, "kyberswap", 2, block_hash, order)
 
 
 NEW = row(

@@ -13,6 +13,7 @@ from quietswap.orders.export import ExportOrders
 from quietswap.orders.history import GetOrderStatus
 from quietswap.orders.order import OrderEvent
 from quietswap.orders.statistics import ExportFilter, ExportRow
+from quietswap.orders.stores import OrderView
 from quietswap.quoting.quote import NATIVE
 from quietswap.storage.factory import Storage
 from quietswap.tokens.token import WETH, Token
@@ -67,8 +68,8 @@ class Pages:
 
 
 def row(sell: Address, buy: Address) -> ExportRow:
-    names = ExportRow._fields
-    return ExportRow(**dict.fromkeys(names) | {"sell_token": sell, "buy_token": buy})  # type: ignore[arg-type]
+    names = dict.fromkeys(OrderView._fields) | {"sell_token": sell, "buy_token": buy}
+    return ExportRow("client-1", UNKNOWN, None, 2, None, OrderView(**cast("Any", names)))
 
 
 USDC_TOKEN, WETH_TOKEN = Token(Address(USDC), 6, "USDC"), Token(WETH, 18, "WETH")

@@ -152,7 +152,7 @@ async def _stored(storage: Storage, clock: HandClock, prefix: str, **changes: An
     """Store an order of now, and move it to its state in a second step."""
     kind = OrderKind.SWAP if prefix == "ord" else OrderKind.WRAP
     order = an_order(
-        order_id=new_order_id(prefix, clock),
+        order_id=new_order_id(prefix, clock.now_ms()),
         kind=kind,
         created_at_ms=clock.ms,
         client_id="client-r",

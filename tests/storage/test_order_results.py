@@ -124,7 +124,7 @@ async def test_tallies_count_the_results_of_one_client(storage: Storage) -> None
 
 async def _ids(storage: Storage, wanted: ExportFilter, page: int = 2) -> list[str]:
     export = OrderExportStore(storage.database, page)
-    return [row.order_id async for rows in export.pages(wanted) for row in rows]
+    return [row.order.order_id async for rows in export.pages(wanted) for row in rows]
 
 
 async def test_an_export_is_complete_and_in_order_of_time(storage: Storage) -> None:
@@ -165,13 +165,15 @@ async def test_a_row_has_what_was_stored(storage: Storage) -> None:
     export = OrderExportStore(storage.database)
     [[row]] = [rows async for rows in export.pages(ExportFilter(0, EVER, order.client_id))]
     assert order.inclusion is not None
-    assert row._asdict() == {
+    more = (row.client_id, row.wallet, row.source, row.tier, row.block_hash)
+    block_hash = order.inclusion.block_hash
+    assert more == (order.client_id, order.wallet, order.source, order.tier, block_hash)
+    told = {
         **{name: getattr(order, name) for name in (
-            "order_id", "client_id", "wallet", "tx_hash", "created_at_ms", "submitted_at_ms",
-            "sell_token", "buy_token", "source", "tier",
+            "order_id", "tx_hash", "created_at_ms", "submitted_at_ms", "sell_token", "buy_token",
         )},
         **{name: getattr(order.inclusion, name) for name in (
-            "block_number", "block_hash", "block_time_ms", "gas_used", "received_issue",
+            "block_number", "block_time_ms", "gas_used", "received_issue",
         )},
         "kind": "swap", "status": "confirmed", "nonce": str(order.nonce),
         "sell_amount": str(order.sell_amount), "min_buy_amount": str(order.min_buy_amount),
@@ -179,6 +181,8 @@ async def test_a_row_has_what_was_stored(storage: Storage) -> None:
         "received": "2999", "refund_status": "none", "refund_wei": "0", "refund_tx": None,
         "failure_code": None, "reference": "3001", "reference_wei": "7",
     }  # fmt: skip
+    assert {name: getattr(row.order, name) for name in told} == told
+    assert row.order == await storage.orders.record(order.client_id, order.order_id)
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)

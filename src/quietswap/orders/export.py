@@ -59,7 +59,7 @@ async def _tokens(
     found = {NATIVE: _ETHER}
     if chain is None:
         return found, False
-    wanted = {row.sell_token for row in rows} | {row.buy_token for row in rows}
+    wanted = {row.order.sell_token for row in rows} | {row.order.buy_token for row in rows}
     reader, is_away = chain, False
 
     async def look(address: Address) -> None:

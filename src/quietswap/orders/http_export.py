@@ -34,6 +34,7 @@ from quietswap.orders.statistics import (
     Measure,
     OrderStatistics,
 )
+from quietswap.orders.stores import OrderView
 from quietswap.tokens.token import Token
 
 # Exported orders: stored values to contract Structs, and these to CSV and JSON.
@@ -48,59 +49,60 @@ _values = attrgetter(*(field.name for field in msgspec.structs.fields(ExportedOr
 
 
 def exported_order(row: ExportRow, page: ExportPage) -> ExportedOrder:
-    stored: Any = row
-    sell, buy = page.tokens.get(row.sell_token), page.tokens.get(row.buy_token)
+    order = row.order
+    stored: Any = order
+    sell, buy = page.tokens.get(order.sell_token), page.tokens.get(order.buy_token)
     fee = None
-    if row.gas_used is not None and row.effective_gas_price is not None:
-        fee = row.gas_used * int(row.effective_gas_price)
-    to_promise, to_minimum, to_reference = _delivered(row)
+    if order.gas_used is not None and order.effective_gas_price is not None:
+        fee = order.gas_used * int(order.effective_gas_price)
+    to_promise, to_minimum, to_reference = _delivered(order)
     return ExportedOrder(
-        order_id=row.order_id,
+        order_id=order.order_id,
         kind=stored.kind,
         status=stored.status,
         wallet=row.wallet,
-        nonce=int(row.nonce),
-        tx_hash=row.tx_hash,
-        created_at=iso_timestamp(row.created_at_ms),
-        submitted_at=_time(row.submitted_at_ms),
-        mined_at=_time(row.block_time_ms),
-        block_number=row.block_number,
+        nonce=int(stored.nonce),
+        tx_hash=order.tx_hash,
+        created_at=iso_timestamp(order.created_at_ms),
+        submitted_at=_time(order.submitted_at_ms),
+        mined_at=_time(order.block_time_ms),
+        block_number=order.block_number,
         block_hash=row.block_hash,
-        sell_token=row.sell_token,
+        sell_token=order.sell_token,
         sell_symbol=_symbol(sell),
         sell_amount=stored.sell_amount,
-        sell_amount_whole=_whole(row.sell_amount, sell),
-        buy_token=row.buy_token,
+        sell_amount_whole=_whole(order.sell_amount, sell),
+        buy_token=order.buy_token,
         buy_symbol=_symbol(buy),
         quoted_amount=stored.buy_amount,
         minimum_amount=stored.min_buy_amount,
         received_amount=stored.received,
-        received_whole=_whole(row.received, buy),
-        received_reason=row.received_issue,
+        received_whole=_whole(order.received, buy),
+        received_reason=order.received_issue,
         to_promise_bps=to_promise,
         to_minimum_bps=to_minimum,
-        gas_used=None if row.gas_used is None else amount(row.gas_used),
+        gas_used=None if order.gas_used is None else amount(order.gas_used),
         effective_gas_price=stored.effective_gas_price,
         fee_paid_wei=None if fee is None else amount(fee),
         fee_paid_eth=None if fee is None else format_ether(fee),
-        refund_status=row.refund_status,
+        refund_status=order.refund_status,
         refund_wei=stored.refund_wei,
-        refund_tx_hash=row.refund_tx,
+        refund_tx_hash=order.refund_tx,
         source=row.source,
         tier=row.tier,
-        error_code=row.failure_code,
+        error_code=order.failure_code,
         reference_amount=stored.reference,
         reference_wei=stored.reference_wei,
         to_reference_bps=to_reference,
     )
 
 
-def _delivered(row: ExportRow) -> list[int | None]:
+def _delivered(order: OrderView) -> list[int | None]:
     """Return what arrived against promise, minimum and reference, in bps."""
-    against = row.buy_amount, row.min_buy_amount, row.reference
-    if row.received is None or row.status != OrderStatus.CONFIRMED or row.kind == "cancel":
+    against = order.buy_amount, order.min_buy_amount, order.reference
+    if order.received is None or order.status != OrderStatus.CONFIRMED or order.kind == "cancel":
         return [None] * len(against)
-    received = int(row.received)
+    received = int(order.received)
     return [difference_bps(received, int(each)) if each and int(each) else None for each in against]
 
 

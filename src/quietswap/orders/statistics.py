@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from quietswap.chain.address import Address
+from quietswap.orders.stores import OrderView
 from quietswap.tokens.token import Token
 
 
@@ -133,43 +134,18 @@ def grouped(
     return dict(sorted(by_source.items())), dict(sorted(by_tier.items()))
 
 
-# Export of orders: the stored values of one order, and the part of a history to export.
-#
-# Amounts and prices are decimal digits (smallest units, wei), times are Unix ms.
+# Export of orders, and the part of a history to export.
 
 
 class ExportRow(NamedTuple):
-    """The stored values of one order. The fields of a block are None until it is mined."""
+    """One order, and what of it only an export tells."""
 
-    order_id: str
     client_id: str
-    kind: str
-    status: str
     wallet: Address
-    nonce: str
-    tx_hash: str
-    created_at_ms: int
-    submitted_at_ms: int | None
-    sell_token: Address
-    buy_token: Address
-    sell_amount: str
-    min_buy_amount: str
-    buy_amount: str
     source: str | None
     tier: int
-    block_number: int | None
     block_hash: str | None
-    block_time_ms: int | None
-    gas_used: int | None
-    effective_gas_price: str | None
-    received: str | None
-    received_issue: str | None
-    refund_status: str | None
-    refund_wei: str | None
-    refund_tx: str | None
-    failure_code: str | None
-    reference: str | None
-    reference_wei: str | None
+    order: OrderView
 
 
 @dataclass(frozen=True, slots=True)

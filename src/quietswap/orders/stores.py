@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from quietswap.clock import Clock
+from quietswap.chain.address import Address
 from quietswap.orders.order import Order, OrderKind
 
 
@@ -40,8 +40,8 @@ class OrderView(NamedTuple):
     tx_hash: str
     created_at_ms: int
     submitted_at_ms: int | None
-    sell_token: str
-    buy_token: str
+    sell_token: Address
+    buy_token: Address
     sell_amount: str
     min_buy_amount: str
     buy_amount: str
@@ -144,11 +144,11 @@ PREFIXES = tuple(PREFIX_OF.values())
 """Prefixes of order ids. Retention finds old orders by prefix and time."""
 
 
-def new_order_id(prefix: str, clock: Clock) -> str:
+def new_order_id(prefix: str, now_ms: int) -> str:
     """Return `prefix`, 12 hexadecimal digits of Unix ms and 20 random ones.
 
     As with UUIDv7 (RFC 9562, section 5.7), new ids are adjacent in an index. Inserts of an order
     and its events then use index pages that are in memory, whatever the number of orders.
     """
     assert prefix in PREFIXES
-    return f"{prefix}_{clock.now_ms():012x}{secrets.token_hex(10)}"
+    return f"{prefix}_{now_ms:012x}{secrets.token_hex(10)}"

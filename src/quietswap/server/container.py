@@ -292,7 +292,7 @@ def _submit_order(
         relays=outside.relays,
         delivery=delivery,
         clock=clock,
-        new_id=lambda kind: new_order_id(PREFIX_OF[kind], clock),
+        new_id=lambda kind: new_order_id(PREFIX_OF[kind], clock.now_ms()),
         limits=limits,
     )
 

@@ -7,10 +7,10 @@ place and an export holds one page in memory. No connection is held between page
 from collections.abc import AsyncGenerator, Sequence
 
 from quietswap.orders.statistics import ExportFilter, ExportRow, Tally
-from quietswap.orders.stores import PREFIXES
-from quietswap.storage.database import Database, Store, Value
+from quietswap.orders.stores import PREFIXES, OrderView
+from quietswap.storage.database import Database, Row, Store, Value
 
-_COLUMNS = ", ".join(ExportRow._fields)
+_COLUMNS = ", ".join((*ExportRow._fields[:-1], *OrderView._fields))
 _BY_TIME = f"""
 SELECT {_COLUMNS} FROM orders
 WHERE client_id = ? {{and_wallet}} AND (created_at_ms, order_id) > (?, ?) AND created_at_ms < ?
@@ -54,10 +54,10 @@ class OrderExportStore(Store):
         last: tuple[Value, ...] = (wanted.since_ms, "")
         while True:
             found = await self._database.fetch(sql, *owner, *last, wanted.until_ms, self._page)
-            rows = [ExportRow._make(row) for row in found]
+            rows = [_row(row) for row in found]
             if rows:
                 yield rows
-                last = rows[-1].created_at_ms, rows[-1].order_id
+                last = rows[-1].order.created_at_ms, rows[-1].order.order_id
             if len(rows) < self._page:
                 return
 
@@ -68,17 +68,22 @@ class OrderExportStore(Store):
         end = f"{prefix}_{wanted.until_ms + _SLACK_MS:012x}"
         while True:
             found = await self._database.fetch(OF_ALL, last, end, self._page)
-            rows = [ExportRow._make(row) for row in found]
+            rows = [_row(row) for row in found]
             matching = [row for row in rows if _matches(row, wanted)]
             if matching:
                 yield matching
             if len(rows) < self._page:
                 return
-            last = rows[-1].order_id
+            last = rows[-1].order.order_id
+
+
+def _row(row: Row) -> ExportRow:
+    client_id, wallet, source, tier, block_hash, *order = row
+    return ExportRow(client_id, wallet, source, tier, block_hash, OrderView._make(order))
 
 
 def _matches(row: ExportRow, wanted: ExportFilter) -> bool:
-    in_time = wanted.since_ms <= row.created_at_ms < wanted.until_ms
+    in_time = wanted.since_ms <= row.order.created_at_ms < wanted.until_ms
     return in_time and wanted.wallet in (None, row.wallet)
 
 
