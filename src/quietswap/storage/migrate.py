@@ -24,6 +24,10 @@ CREATE TABLE IF NOT EXISTS schema_version (
     applied_at TEXT NOT NULL
 )
 """
+_APPLIED = """
+INSERT INTO schema_version (version, name, applied_at)
+VALUES (?, ?, CAST(CURRENT_TIMESTAMP AS TEXT))
+"""
 
 
 class SchemaTooNew(Exception):
@@ -117,17 +121,9 @@ async def _apply(database: Database, steps: Sequence[Migration]) -> list[str]:
         [[last]] = await transaction.fetch("SELECT COALESCE(MAX(version), 0) FROM schema_version")
         missing = [step for step in steps if step.version > last]
         for step in missing:
-            await run(transaction, step)
+            for statement in step.statements(database.dialect):
+                await transaction.fetch(statement)
+            await transaction.fetch(_APPLIED, step.version, step.name)
         return [f"{step.version:04}_{step.name}" for step in missing]
-
-    async def run(transaction: Transaction, step: Migration) -> None:
-        for statement in step.statements(database.dialect):
-            await transaction.fetch(statement)
-        await transaction.fetch(
-            "INSERT INTO schema_version (version, name, applied_at) "
-            "VALUES (?, ?, CAST(CURRENT_TIMESTAMP AS TEXT))",
-            step.version,
-            step.name,
-        )
 
     return await database.transact(body, bounded=False)

@@ -98,16 +98,12 @@ class Resender:
         swaps = (
             w for w in found if w.order.kind is OrderKind.SWAP and self._may_be_sent(w, tip, past)
         )
-        tried = list(islice(swaps, MOST_TRIED))
-        found_relays = ((w.order.order_id, self._relays.get(w.order.tier)) for w in tried)
-        relays = {order_id: relay for order_id, relay in found_relays if relay is not None}
-        return await self._dry_run(tried, relays)
+        return await self._dry_run(list(islice(swaps, MOST_TRIED)))
 
-    async def _dry_run(self, swaps: Sequence[TrackedOrder], relays: dict[str, Relay]) -> set[str]:
+    async def _dry_run(self, swaps: Sequence[TrackedOrder]) -> set[str]:
         """Return the ids of swaps that would fail now, and store an event for each change.
 
-        `relays` by order id: the relay's hint becomes part of the event. Without a result from the
-        node no order is held back.
+        Without a result from the node no order is held back.
         """
         raws = await self._cache.orders.raws([watch.order.order_id for watch in swaps])
         known = [(w, stored_swap(w.order, raws.get(w.order.order_id, b""))) for w in swaps]
@@ -121,12 +117,10 @@ class Resender:
             fault = run.fault(swap)
             if fault is not None:
                 failing.add(watch.order.order_id)
-            await self._note_run(watch, fault, run, relays.get(watch.order.order_id))
+            await self._note_run(watch, fault, run)
         return failing
 
-    async def _note_run(
-        self, watch: TrackedOrder, fault: str | None, run: DryRun, relay: Relay | None
-    ) -> None:
+    async def _note_run(self, watch: TrackedOrder, fault: str | None, run: DryRun) -> None:
         """Store an event if the result has changed; an unknown result changes nothing."""
         if run.succeeded is None or watch.would_fail == (fault is not None):
             return
@@ -134,6 +128,7 @@ class Resender:
         if fault is None:
             await self._cache.remark(watch, WOULD_WORK, f"{run.words}; it is sent again")
             return
+        relay = self._relays.get(watch.order.tier)
         hint = await relay.status_hint(watch.order.tx_hash) if relay is not None else None
         text = f"on the latest state it would fail: {fault}; it is not sent again for now"
         await self._cache.remark(watch, WOULD_FAIL, f"{text}; the relay: {hint or 'nothing'}")
