@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from functools import lru_cache
 
 import msgspec
@@ -173,13 +172,20 @@ async def _send_events(
             if events:
                 observe.events_sent(len(events))
                 continue
-            with suppress(StoreUnavailable):  # without an answer the key counts as valid
-                if not await may_go_on():
-                    return "revoked"
+            if not await _is_allowed(may_go_on):
+                return "revoked"
             await _send_within(send, beat_text(subscription.sequence), slow_s)
     except TimeoutError:
         return "slow"
     return "ended"
+
+
+async def _is_allowed(may_go_on: Callable[[], Awaitable[bool]]) -> bool:
+    """Return whether the key is still valid; True if the database does not answer."""
+    try:
+        return await may_go_on()
+    except StoreUnavailable:
+        return True
 
 
 async def _send_within(send: Send, text: bytes, slow_s: float) -> None:
