@@ -4,19 +4,20 @@ All calls are reads, so a retry on another node is always safe.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import urlsplit
 
+from cachetools import TTLCache
 from msgspec.structs import replace
 
 from quietswap import observe
 from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.node_pool import NodeHealth, NodePool
 from quietswap.chain.rpc_wire import (
     BatchRefused,
     MalformedResult,
-    NodeAnswer,
     Result,
     RpcCall,
     RpcErrorObject,
@@ -26,14 +27,109 @@ from quietswap.chain.rpc_wire import (
     request_body,
 )
 from quietswap.chain.rpc_wire import read as read_result
-from quietswap.clients.client import Party
 from quietswap.clock import Clock
-from quietswap.http_client import BodyTooLarge, HttpClient, HttpError, HttpReply, HttpTimeout
+from quietswap.concurrency import CircuitBreaker
+from quietswap.http_client import (
+    BodyTooLarge,
+    HttpClient,
+    HttpError,
+    HttpReply,
+    HttpTimeout,
+    secrets_of,
+)
 
 MAX_BYTES = 32 * 1024 * 1024
 """Bytes. A full block of calldata has several megabytes of JSON."""
 
 _TOO_LARGE = "too_large"
+_HEIGHT_TTL_S = 60.0
+_UNSUPPORTED_TTL_S = 15.0
+_METHODS = 64
+"""Methods per node that are remembered as unsupported; the service calls about 12."""
+
+
+class NodeHealth:
+    """State of one node. `name` is the host only: path, query and password may contain keys.
+
+    `failures` in a row open its circuit for `pause_s`; after that, one further failure does.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        index: int,
+        clock: Clock,
+        *,
+        failures: int,
+        pause_s: float,
+        most_calls: int,
+    ) -> None:
+        parts = urlsplit(url)
+        self.url = url
+        self.index = index
+        self.name = f"{parts.hostname or 'node'}#{index + 1}"
+        self.proven = False
+        """Whether it returned the expected chain id."""
+        self.circuit = CircuitBreaker(clock, failures=failures, pause_s=pause_s)
+        self.height: int | None = None
+        self.height_at = -math.inf
+        self.lacks: TTLCache[str, None]
+        self.lacks = TTLCache(_METHODS, _UNSUPPORTED_TTL_S, timer=clock.monotonic)
+        """Methods that it does not support."""
+        self.most_calls = most_calls
+        """Calls in one batch: the setting, or less as its refusals taught."""
+        self._secrets = secrets_of(url)
+
+    def masked(self, text: str, limit: int = 200) -> str:
+        """Return at most `limit` printable characters of `text`, without URL and keys."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return "".join(c if c.isprintable() else " " for c in text[: 4 * limit])[:limit]
+
+
+class NodePool:
+    """The configured nodes in their order; the last node with a complete response comes first.
+
+    A node more than `max_lag` blocks behind the highest other node lags.
+    """
+
+    def __init__(self, nodes: Sequence[NodeHealth], clock: Clock, *, max_lag: int) -> None:
+        if not nodes:
+            raise ValueError("at least one node URL is needed")
+        self.all = nodes
+        self._clock = clock
+        self._max_lag = max_lag
+        self._current = 0
+
+    def usable(self, methods: Iterable[str]) -> list[NodeHealth]:
+        """Return the nodes to try now, best first.
+
+        A node without one of the methods is used only if all others lack one too. A node with an
+        open circuit is used if there is no other: a pause would only prolong the outage.
+        """
+        level = [n for n in self.all if not self.lags(n)]
+        up = [n for n in level if not n.circuit.is_open] or level
+        up.sort(key=lambda n: (n.index != self._current, n.index))
+        wanted = set(methods)
+        able = [n for n in up if wanted.isdisjoint(n.lacks)]
+        return able or up
+
+    def lags(self, node: NodeHealth) -> bool:
+        """Return whether another node was more than `max_lag` blocks ahead within 60 s."""
+        if node.height is None:
+            return False
+        fresh = self._clock.monotonic() - _HEIGHT_TTL_S
+        seen = (n.height for n in self.all if n.height is not None and n.height_at >= fresh)
+        return max(seen, default=node.height) - node.height > self._max_lag
+
+    def served(self, node: NodeHealth) -> None:
+        node.circuit.record_success()
+        self._current = node.index
+
+    def seen_at(self, node: NodeHealth, height: int) -> None:
+        """Record the latest block of a node, which also proves that it responds."""
+        node.height, node.height_at = height, self._clock.monotonic()
+        node.circuit.record_success()
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,115 +396,3 @@ def _masked(result: Result, node: NodeHealth) -> Result:
     if isinstance(result, RpcErrorObject):
         return replace(result, message=node.masked(result.message))
     return result
-
-
-# Merges concurrent reads of one caller into fewer batches: a round trip costs more than a call.
-#
-# Callers are never merged with each other: a failed or large read is that of its caller alone. A
-# caller is a client, with all its RPC URLs, or the visitors of one address.
-
-Send = Callable[[Sequence[RpcCall], Party], Awaitable[Sequence[NodeAnswer]]]
-AT_ONCE = 4
-"""Batches of one caller in flight. Further reads wait for one of them, and then go together."""
-MOST_CALLS = 100
-"""Calls in one merged batch."""
-
-
-@dataclass(eq=False, slots=True)
-class _Read:
-    calls: Sequence[RpcCall]
-    answers: "asyncio.Future[Sequence[NodeAnswer]]"
-
-
-@dataclass(slots=True)
-class _Caller:
-    in_flight: int = 0
-    waiting: list[_Read] = field(default_factory=list)
-
-
-class MergedCalls:
-    """Calls `send` with the reads of a caller: at once, or merged while `at_once` are in flight."""
-
-    def __init__(self, send: Send, at_once: int = AT_ONCE) -> None:
-        self._send = send
-        self._at_once = at_once
-        self._callers: dict[Party, _Caller] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    async def read(self, calls: Sequence[RpcCall], caller: Party) -> Sequence[NodeAnswer]:
-        found = self._callers.setdefault(caller, _Caller())
-        if found.in_flight >= self._at_once:
-            read = _Read(calls, asyncio.get_running_loop().create_future())
-            found.waiting.append(read)
-            return await read.answers
-        found.in_flight += 1
-        try:
-            return await self._send(calls, caller)
-        finally:
-            self._landed(caller, found)
-
-    def _landed(self, name: Party, caller: _Caller) -> None:
-        """Send what waits, as one batch; forget a caller without reads."""
-        caller.in_flight -= 1
-        together = _first(caller.waiting)
-        if together:
-            caller.in_flight += 1
-            task = asyncio.create_task(self._together(name, caller, together))
-            self._tasks.add(task)
-            task.add_done_callback(lambda done: self._ended(done, together))
-        elif not caller.in_flight:
-            self._callers.pop(name, None)
-
-    def _ended(self, task: "asyncio.Task[None]", reads: Sequence[_Read]) -> None:
-        """Cancel the reads of a task that was cancelled, perhaps before it began."""
-        self._tasks.discard(task)
-        for read in reads:
-            read.answers.cancel()
-
-    async def _together(self, name: Party, caller: _Caller, reads: Sequence[_Read]) -> None:
-        try:
-            answers = await self._send([call for read in reads for call in read.calls], name)
-            start = 0
-            for read in reads:
-                _settle(read, answers[start : start + len(read.calls)])
-                start += len(read.calls)
-        except NodeUnavailable:
-            # one read may be too slow or too large: the others must not fail with it
-            await asyncio.gather(*(self._alone(read, name) for read in reads))
-        except Exception as error:  # noqa: BLE001  the readers raise it
-            for read in reads:
-                _settle(read, error)
-        finally:
-            self._landed(name, caller)
-
-    async def _alone(self, read: _Read, name: Party) -> None:
-        try:
-            _settle(read, await self._send(read.calls, name))
-        except Exception as error:  # noqa: BLE001  the reader raises it
-            _settle(read, error)
-
-    async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-
-def _first(waiting: list[_Read]) -> list[_Read]:
-    """Take the first reads that fit into one batch; those whose caller has gone are dropped."""
-    taken: list[_Read] = []
-    size = 0
-    while waiting and (not taken or size + len(waiting[0].calls) <= MOST_CALLS):
-        read = waiting.pop(0)
-        if not read.answers.done():
-            taken.append(read)
-            size += len(read.calls)
-    return taken
-
-
-def _settle(read: _Read, outcome: Sequence[NodeAnswer] | Exception) -> None:
-    if read.answers.done():
-        return
-    if isinstance(outcome, Exception):
-        read.answers.set_exception(outcome)
-    else:
-        read.answers.set_result(outcome)
