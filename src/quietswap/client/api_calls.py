@@ -41,12 +41,10 @@ class ApiCall(Generic[T]):
 
 
 def segment(text: str) -> str:
-    """Return a text as one segment of a path."""
     return _percent(text, safe="")
 
 
 def page_query(limit: int, offset: int) -> dict[str, str]:
-    """Return the query of one page."""
     return {"limit": str(limit), "offset": str(offset)}
 
 
@@ -63,12 +61,10 @@ def find_tokens(search: str, *, limit: int, offset: int) -> ApiCall[tokens.Token
 
 
 def order_status(order_id: str) -> ApiCall[orders.OrderStatusResponse]:
-    """Request the status of an order."""
     return ApiCall("GET", f"{MEV}/orders/{segment(order_id)}", orders.OrderStatusEnvelope)
 
 
 def quote_cancel(order_id: str) -> ApiCall[orders.CancelQuoteResponse]:
-    """Request the transaction that cancels an order."""
     path = f"{MEV}/orders/{segment(order_id)}/cancel"
     return ApiCall("POST", path, orders.CancelQuoteEnvelope, body=OrderCancelBody())
 
@@ -76,7 +72,6 @@ def quote_cancel(order_id: str) -> ApiCall[orders.CancelQuoteResponse]:
 def order_history(
     wallet: str, *, limit: int, offset: int, status: str | None, kind: str | None
 ) -> ApiCall[orders.OrderHistoryResponse]:
-    """Request one page of a wallet's orders."""
     path, query = f"{MEV}/orders/user/{segment(wallet)}", page_query(limit, offset)
     query |= {} if status is None else {"status": status}
     query |= {} if kind is None else {"kind": kind}
@@ -84,7 +79,6 @@ def order_history(
 
 
 def usage() -> ApiCall[UsageResponse]:
-    """Request the limits of the key's client and its usage."""
     return ApiCall("GET", f"{MEV}/usage", UsageEnvelope)
 
 

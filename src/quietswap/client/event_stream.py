@@ -36,7 +36,6 @@ class AwaitEvent:
 
     @property
     def query(self) -> dict[str, str]:
-        """Return the query of GET /api/v1/mev/events."""
         place = {} if self.after is None else {"after": str(self.after)}
         return {"orderId": self.order_id, **place}
 
@@ -159,7 +158,6 @@ def read_events(request: Any, effect: AwaitEvent) -> StreamPlace | None:
 
 
 async def read_events_async(request: Any, effect: AwaitEvent) -> StreamPlace | None:
-    """Send the request and return the outcome of the wait."""
     reader = StreamReader(effect)
     with suppress(RequestError, ValueError):  # ValueError: a header that is no text
         async with request as response:
@@ -174,6 +172,5 @@ async def _read(response: Response, reader: StreamReader) -> None:
 
 
 def is_stream(response: BaseResponse) -> bool:
-    """Return whether the answer is a stream of events."""
     media = str(response.headers.get("content-type", ""))
     return response.status == 200 and media.startswith("text/event-stream")

@@ -87,7 +87,6 @@ def number(result: Any) -> int:
 
 
 def octets(result: Any) -> bytes:
-    """Return hex data as bytes."""
     return bytes.fromhex(str(result).removeprefix("0x"))
 
 
@@ -135,7 +134,6 @@ BLOCK_TIME = NodeCall(
 
 
 def nonce(wallet: str, block: str = "pending") -> NodeCall[int]:
-    """Request the wallet's transaction count, which is its next nonce."""
     return NodeCall("eth_getTransactionCount", (wallet, block), number)
 
 
@@ -145,12 +143,10 @@ def code(wallet: str) -> NodeCall[bytes]:
 
 
 def eth_balance(wallet: str) -> NodeCall[int]:
-    """Request the ETH balance, in wei."""
     return NodeCall("eth_getBalance", (wallet, "latest"), number)
 
 
 def token_balance(token: str, wallet: str, block: str = "latest") -> NodeCall[int]:
-    """Request a token balance, in smallest units."""
     return view(token, _BALANCE_OF + _word(wallet), word_of, block)
 
 
@@ -199,7 +195,6 @@ def latest_block(since: int = 0) -> NodeCall[NodeBlock]:
 
 
 def send(raw: str) -> NodeCall[str]:
-    """Send a transaction to the public mempool; the result is its hash."""
     return NodeCall(SEND, (raw,), str)
 
 

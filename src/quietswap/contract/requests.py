@@ -30,6 +30,10 @@ DEADLINE_END = 10**11
 """Of deadlines in seconds: so many seconds are the year 5138, so many milliseconds 1973."""
 _Whole = Annotated[float, Meta(multiple_of=1)]
 """1.0 is a whole number, too: the shape check accepts each JSON number."""
+_SellToken = Annotated[AddressText, doc("Token to sell, EIP-55; native ETH is rejected.", WETH)]
+_BuyToken = Annotated[
+    AddressText, doc("Token to buy, EIP-55; must differ from sellToken.", base.USDC)
+]
 _SellAmount = Annotated[
     str,
     doc(
@@ -57,10 +61,8 @@ class WalletPath(WireStruct, frozen=True, kw_only=True):
 class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
     """Query of GET /api/v1/quote."""
 
-    sell_token: Annotated[AddressText, doc("Token to sell, EIP-55; native ETH is rejected.", WETH)]
-    buy_token: Annotated[
-        AddressText, doc("Token to buy, EIP-55; must differ from sellToken.", base.USDC)
-    ]
+    sell_token: _SellToken
+    buy_token: _BuyToken
     sell_amount: _SellAmount
     user_address: Annotated[
         _UserAddress, doc("Address of the wallet that will sign, with its EIP-55 checksum.")
@@ -76,10 +78,8 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
 class PriceQuery(WireStruct, frozen=True, kw_only=True):
     """Query of GET /api/v1/price: that of a quote without its wallet."""
 
-    sell_token: Annotated[AddressText, doc("Token to sell, EIP-55; native ETH is rejected.", WETH)]
-    buy_token: Annotated[
-        AddressText, doc("Token to buy, EIP-55; must differ from sellToken.", base.USDC)
-    ]
+    sell_token: _SellToken
+    buy_token: _BuyToken
     sell_amount: _SellAmount
     chain_id: _ChainId = MAINNET
 

@@ -19,7 +19,7 @@ from quietswap.api.operation import ApiRequest, operation
 from quietswap.api.parsing.query import shown
 from quietswap.api.parsing.requests import parse_wallet
 from quietswap.contract import base
-from quietswap.contract.events import (
+from quietswap.contract.webhooks import (
     EventStreamHeaders,
     EventStreamQuery,
     Finality,

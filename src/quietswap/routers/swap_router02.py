@@ -130,7 +130,6 @@ def _check_legs(legs: Sequence[Leg]) -> None:
 
 
 def _leg(call: bytes) -> tuple[Leg, int, Address]:
-    """Return a leg, its minimum and its recipient."""
     words = Words(call[4:])
     if call[:4] == _V3_SINGLE:
         leg = Leg(words.uint(4), (words.address(0), words.address(1)), (words.uint(2),))

@@ -22,7 +22,6 @@ from quietswap.tokens.token import WETH, TokenHolding, TokenPage, TokenView, Wal
 
 
 def tokens_response(page: TokenPage, limit: int, offset: int) -> contract.TokensResponse:
-    """Return `data` of GET /api/v1/tokens."""
     end = offset + len(page.tokens)
     return contract.TokensResponse(
         tokens=tuple(map(_token, page.tokens)),
@@ -46,7 +45,6 @@ def _token(token: TokenView) -> contract.TokenEntry:
 
 
 def balances_response(found: WalletHoldings) -> contract.BalancesResponse:
-    """Return `data` of GET /api/v1/mev/balances/:userAddress."""
     return contract.BalancesResponse(
         user_address=found.wallet,
         block_number=found.block_number,

@@ -57,7 +57,6 @@ class TokenCatalogue:
         self._names = LookAlikes(token.name for token in merged.values())
 
     def get(self, address: Address) -> ListedToken | None:
-        """Return a listed token."""
         return self._tokens.get(address)
 
     def has_symbol(self, symbol: str) -> bool:

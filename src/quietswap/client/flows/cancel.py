@@ -270,7 +270,6 @@ class _Race:
 def _run(
     race: _Race, signed: str, tx_hash: str, polling: PollingPolicy, watch: Watch
 ) -> Flow[None]:
-    """Submit the cancel, and poll both orders until they end."""
     race.taken = yield from submit(race.quote, signed, polling)
     if race.taken is not None:
         watch(race.taken)

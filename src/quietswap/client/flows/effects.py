@@ -61,12 +61,10 @@ def perform(call: ApiCall[T] | NodeCall[T]) -> Flow[T]:
 
 
 def await_event(effect: AwaitEvent) -> Flow[StreamPlace | None]:
-    """Wait for an event inside a flow."""
     return cast("StreamPlace | None", (yield effect))
 
 
 def read_clock() -> Flow[ClockReading]:
-    """Read the clock inside a flow."""
     return cast("ClockReading", (yield ReadClock()))
 
 
@@ -86,7 +84,6 @@ def run(flow: Flow[T], perform_effect: Callable[[Effect], Any]) -> T:
 
 
 async def run_async(flow: Flow[T], perform_effect: Callable[[Effect], Awaitable[Any]]) -> T:
-    """Run a flow to its end and return its result."""
     try:
         effect = next(flow)
         while True:

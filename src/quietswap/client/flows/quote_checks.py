@@ -223,7 +223,6 @@ def _called(params: TransactionParams, request: SwapRequest) -> tuple[str, str]:
 
 
 def with_params(quote: SwapQuoteResponse, params: TransactionParams) -> SwapQuoteResponse:
-    """Return the quote with another transaction to sign."""
     protection = msgspec.structs.replace(quote.mev_protection, transaction_params=params)
     return msgspec.structs.replace(quote, mev_protection=protection)
 

@@ -132,7 +132,6 @@ def _call(
 
 
 def is_batched(quote: SwapQuoteResponse, request: quote_checks.SwapRequest) -> bool:
-    """Return whether the transaction of the quote is its batched form."""
     return (
         quote_checks.batch_of(quote.mev_protection.transaction_params, request.wallet) is not None
     )

@@ -162,7 +162,6 @@ def error_for_outcome(
     cause: errors.ClientError | None = None,
     receipt: node_calls.NodeReceipt | None = None,
 ) -> errors.ClientError:
-    """Return the exception for the outcome `fate`."""
     known = {"tx_hash": sent.tx_hash, "nonce": sent.nonce, "order_id": sent.order_id}
     if fate is TransactionOutcome.MINED:
         mined_anyway = errors.MinedAnyway(why, cause=cause, **known)  # type: ignore[arg-type]

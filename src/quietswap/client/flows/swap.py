@@ -90,7 +90,6 @@ class SwapResult:
 def order_params(
     quote: SwapQuoteResponse, request: SwapRequest, unix_ms: int
 ) -> requests.SwapOrderParams:
-    """Return the `orderParams` of a quote."""
     return requests.SwapOrderParams(
         from_token=quote.sell_token,
         to_token=quote.buy_token,
@@ -130,7 +129,6 @@ def _threat_analysis(quote: SwapQuoteResponse, unix_ms: int) -> requests.ThreatA
 def order_call(
     quote: SwapQuoteResponse, request: SwapRequest, signed: str, unix_ms: int
 ) -> ApiCall[SwapOrderResponse]:
-    """Return the call that submits a signed quote."""
     body = requests.SwapOrderBody(
         order_params=order_params(quote, request, unix_ms),
         signed_transaction=signed,
