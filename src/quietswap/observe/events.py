@@ -16,7 +16,6 @@ from quietswap.orders.order import OrderStatus
 
 
 def source_answered(source: str, outcome: str, seconds: float) -> None:
-    """A source returned a route or a reason for none."""
     metrics.source_answers(source, outcome).inc()
     metrics.source_seconds(source).observe(seconds)
     count(Measure.SOURCE_OUTCOME, source, outcome)
@@ -42,7 +41,6 @@ def route_unbound(source: str) -> None:
 
 
 def source_paused(source: str, seconds: float) -> None:
-    """The circuit of a source opened."""
     log.warning("source_paused", source=source, seconds=round(seconds, 1))
 
 
@@ -64,7 +62,6 @@ def source_ranked(source: str, place: int, reference_bps: int | None) -> None:
 
 
 def source_won(source: str) -> None:
-    """A quote contains the route of this source."""
     metrics.source_wins(source).inc()
     count(Measure.SOURCE_WON, source)
 
@@ -81,7 +78,6 @@ def price_doubted(token: str, first: str, second: str) -> None:
 
 
 def phase_took(phase: str, seconds: float) -> None:
-    """One phase of a quote ended."""
     metrics.phase_seconds(phase).observe(seconds)
 
 
@@ -114,7 +110,6 @@ def receipts_unread(reasons: Mapping[str, str]) -> None:
 
 
 def order_moved(order_id: str, event_type: str, status: str, evidence: str) -> None:
-    """An order changed its status."""
     metrics.order_moves(status).inc()
     count(Measure.ORDER_MOVED, status, event_type)
     log.info("order_moved", order=order_id, by=event_type, status=status, evidence=evidence)
@@ -171,7 +166,6 @@ def orders_watched(counts: Mapping[OrderStatus, int]) -> None:
 
 
 def orders_deleted(count: int) -> None:
-    """Retention deleted this number of final orders."""
     metrics.deleted.inc(count)
     log.info("orders_deleted", count=count)
 
@@ -199,7 +193,6 @@ def background_task_failed(task: str, error: BaseException) -> None:
 
 
 def tracker_started(orders: int) -> None:
-    """This process tracks the orders from now on."""
     metrics.leads.set(1)
     log.info("tracker_started", orders=orders)
 
@@ -239,7 +232,6 @@ def reorg_seen(depth: int, number: int) -> None:
 
 
 def tracker_lag(blocks: int) -> None:
-    """The number of blocks that the tracker still has to read."""
     metrics.lag.set(blocks)
     count(Measure.TRACKER_LAG, "tracker", value=blocks)
 
@@ -250,7 +242,6 @@ def tracker_waiting(reason: str) -> None:
 
 
 def service_starting(url: str, version: str, processes: int) -> None:
-    """The server process starts, before its workers."""
     log.info("service_starting", url=url, version=version, processes=processes)
 
 
@@ -278,7 +269,6 @@ def reload_refused(faults: Sequence[str]) -> None:
 
 
 def operator_logged_in(operator_id: str) -> None:
-    """An operator began a session."""
     log.info("operator_logged_in", operator=operator_id)
 
 
@@ -321,7 +311,6 @@ def stream_ended(reason: str) -> None:
 
 
 def events_sent(count: int) -> None:
-    """Events were sent to one stream."""
     metrics.events_sent.inc(count)
 
 
@@ -387,5 +376,4 @@ def webhook_secret_unreadable(webhook: str, reason: str) -> None:
 
 
 def webhook_secrets_rotated(count: int) -> None:
-    """Secrets were encrypted with the present key."""
     log.info("webhook_secrets_rotated", count=count)

@@ -37,9 +37,6 @@ class NameTaken(Exception):
     """A live operator has this name."""
 
 
-# Figures of all processes, search over all orders, paused sources.
-
-
 @dataclass(frozen=True, slots=True)
 class ProcessReport:
     """What one process said of itself at `seen_at_ms`; `changes` grows with what it counted.
@@ -116,9 +113,6 @@ class Health:
     def is_ready(self) -> bool:
         """Return whether nothing is wrong."""
         return all(check == "ok" for check in self.checks.values())
-
-
-# A file that records the actions of operators, for copies outside the database.
 
 
 class AuditUnavailable(Exception):

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -185,26 +185,19 @@ class ServiceApp:
             settle()
             await send({"type": "lifespan.startup.complete"})
             self._came_up()
-            await until_stopped(receive, _unbuffered(stop_tracking, parts.feed.stop))
+
+            async def stop() -> None:
+                observe.stop_buffering()
+                parts.feed.stop()
+                await stop_tracking()
+
+            await until_stopped(receive, stop)
         await send({"type": "lifespan.shutdown.complete"})
 
 
 def _is_traced(path: str) -> bool:
     """Return whether a request has a trace. No span contains the path, which may be a secret."""
     return path.startswith(("/api/", "/rpc/"))
-
-
-def _unbuffered(
-    stop: Callable[[], Awaitable[None]], end_streams: Callable[[], None]
-) -> Callable[[], Awaitable[None]]:
-    """Return `stop`, preceded by a switch to unbuffered log lines and the end of all streams."""
-
-    async def stop_unbuffered() -> None:
-        observe.stop_buffering()
-        end_streams()
-        await stop()
-
-    return stop_unbuffered
 
 
 def _api(parts: Container, clock: Clock) -> ASGIApp:

@@ -34,7 +34,6 @@ from quietswap.relays.relay import Relay
 from quietswap.server import factories
 from quietswap.server.checks import ConnectivityProbe, TcpAddress, address_of, try_quote
 from quietswap.server.container import Container, ExternalServices
-from quietswap.server.factories import token_catalogue
 from quietswap.server.shutdown import run_until_end
 from quietswap.server.web import is_local, is_secure, is_web_enabled
 from quietswap.settings import Settings
@@ -210,7 +209,7 @@ def operator_view(
         session_s=settings.operator.session_s,
         logins_per_minute=settings.operator.logins_per_minute,
         secure=is_secure(settings.server),
-        tokens=token_catalogue(settings),
+        tokens=factories.token_catalogue(settings),
     )
     found = operator_parts(
         parts.storage,

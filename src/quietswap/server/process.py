@@ -202,7 +202,7 @@ class _Reloading(MPServer):
         `callback_loader` would read the file again. The worker's `up` pipe reports its start.
         """
         reader, writer = Pipe(duplex=False)
-        loader = partial(_application, self._settings, writer)
+        loader = partial(asgi.application, self._settings, writer)
         worker: Any = super()._spawn_worker(idx, target, loader)
         worker.up, worker.writer = reader, writer
         return worker
@@ -252,13 +252,6 @@ def _has_message(up: Connection) -> bool:
     except (EOFError, OSError):
         return False
     return True
-
-
-def _application(settings: Settings, up: Connection) -> Any:
-    """Return the application. It is imported in the worker only, not in the server process."""
-    from quietswap.server.asgi import application
-
-    return application(settings, up)
 
 
 def _end(worker: Any) -> None:
