@@ -135,7 +135,6 @@ class Searcher:
         )
 
     async def find(self, public: Sequence[Transaction], base_fee: int) -> Bundle | None:
-        """Return the most profitable attack on the public mempool, or None."""
         paying = (tx for tx in public if tx.fields.max_fee >= base_fee)
         targets = [tx for tx in paying if tx.fields.to in WATCHED]
         found: list[Bundle] = []

@@ -244,7 +244,18 @@ class SandboxStack:
         wallets = [one.address for one in stage.wallets]
         creating = service.create_access(wallets, operator, known)
         access, _ = await asyncio.gather(creating, service.start())
-        return _facts(stage, service) | access | {"operatorUrl": f"{service.url}/operator"}
+        return {
+            "baseUrl": service.url,
+            "rpcUrl": stage.rpc_url,
+            "relayUrl": stage.relay_url,
+            "controlUrl": stage.control_url,
+            "wallets": [{"address": w.address, "privateKey": w.private_key} for w in stage.wallets],
+            "tokens": dict(stage.tokens),
+            "venues": dict(stage.venues),
+            "settingsFile": str(settings),
+            **access,
+            "operatorUrl": f"{service.url}/operator",
+        }
 
     def moved(self, facts: Mapping[str, Any]) -> list[str]:
         """Return a line for each usual port that was in use; `facts` is the result of `start`."""
@@ -266,17 +277,3 @@ class SandboxStack:
     async def stop(self) -> None:
         """Stop everything and remove the temporary files. Does nothing before `start`."""
         await self._stack.aclose()
-
-
-def _facts(stage: SandboxNetwork, service: ServiceProcess) -> dict[str, Any]:
-    wallets = [{"address": one.address, "privateKey": one.private_key} for one in stage.wallets]
-    return {
-        "baseUrl": service.url,
-        "rpcUrl": stage.rpc_url,
-        "relayUrl": stage.relay_url,
-        "controlUrl": stage.control_url,
-        "wallets": wallets,
-        "tokens": dict(stage.tokens),
-        "venues": dict(stage.venues),
-        "settingsFile": str(service.settings),
-    }

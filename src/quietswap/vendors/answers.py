@@ -22,8 +22,6 @@ class Token(msgspec.Struct):
 
 
 class Failure(msgspec.Struct):
-    """A refusal, with the names that vendors use."""
-
     error: Any = None
     errorType: Any = None
     description: Any = None

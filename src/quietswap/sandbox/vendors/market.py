@@ -62,7 +62,6 @@ class PoolRoute:
 
     @property
     def path(self) -> tuple[Address, ...]:
-        """Every token of the route, including both ends."""
         return (self.sell, *(hop.token_out for hop in self.hops))
 
     @property
@@ -266,7 +265,6 @@ class _Quotes:
         return float(price * (2 if self.active_faults.shows(self.name, "2x") else 1))
 
     def _timestamp(self) -> int:
-        """Return the time of the price, in Unix seconds."""
         return int(time.time()) - _YESTERDAY_S * self.active_faults.shows(self.name, "stale")
 
 

@@ -47,18 +47,13 @@ _WHITELIST = 1
 """Slot of the mapping, after the owner's."""
 
 
-def description(swap: calldata.RouterSwap, receivers: Sequence[Address]) -> tuple[Any, ...]:
-    """Return the fields of a `SwapDescriptionV2` that sends the sold tokens to `receivers`."""
-    return (
-        *(swap.sell, swap.buy, receivers, [swap.amount] * len(receivers), (), ()),
-        *(swap.recipient, swap.amount, swap.min_out, KYBERSWAP_LIVE | swap.flags, swap.permit),
-    )
-
-
 def encode(swap: calldata.RouterSwap) -> bytes:
     """MetaAggregationRouterV2 `swap`, selector 0xe21fd0e9."""
     executor = swap.runner("kyberswap")
-    desc = description(swap, [executor])
+    desc = (
+        *(swap.sell, swap.buy, [executor], [swap.amount], (), ()),
+        *(swap.recipient, swap.amount, swap.min_out, KYBERSWAP_LIVE | swap.flags, swap.permit),
+    )
     return abi.call(KYBERSWAP_SWAP, (executor, calldata.NOBODY, swap.plan(), desc, b""))
 
 

@@ -90,9 +90,8 @@ class Adapter(HttpAdapter):
         )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
-        query = _query(request, self.client_name) | {
-            "excludeRFQ": "true"
-        }  # as /swap does by itself
+        own = {"excludeRFQ": "true"}  # as /swap does by itself
+        query = _query(request, self.client_name) | own
         priced = (await self._answered("/prices", _Prices, query)).priceRoute
         _same_swap(request, priced)
         return SourcePrice(VENDOR.name, _net(priced), read.gas(priced.gasCost))
