@@ -120,7 +120,6 @@ class QuoteEvents:
 #
 # A stream that breaks is no error: the caller reads the status record, which says what is wrong.
 
-
 _SLICE_S = 0.25
 """Longest time until a signal is handled that the system gave to another thread, in s."""
 _CLOSE_S, _CANCELS = 1.0, 20

@@ -17,7 +17,6 @@ from quietswap.contract.base import RequestStruct, WireAmount
 # waits that a caller sets have limits, too: a client without a pause would use up the limits of
 # its key.
 
-
 LEAST_INTERVAL_S, MOST_INTERVAL_S = 1.0, 60.0
 """The range of the poll interval that a service may set, in s."""
 MOST_RETRY_S = 300.0
