@@ -37,8 +37,12 @@ class Received(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
 class Delivered(WireStruct, frozen=True, kw_only=True):
     """The received amount compared with the quote."""
 
-    to_promise_bps: Annotated[Bps, doc("Received against the quoted output, basis points", -3)]
-    to_minimum_bps: Annotated[Bps, doc("Received against the minimum output, basis points", 47)]
+    to_promise_bps: Annotated[
+        Bps, doc("Received against the quoted output, basis points, rounded down", -3)
+    ]
+    to_minimum_bps: Annotated[
+        Bps, doc("Received against the minimum output, basis points, rounded down", 47)
+    ]
 
 
 class Refund(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
@@ -70,7 +74,7 @@ class Reference(WireStruct, frozen=True, kw_only=True):
         AmountText, doc("The sold amount in the bought token, smallest units", "3003600000")
     ]
     value_wei: Annotated[AmountText, doc("The sold amount in ETH, wei", base.ONE_ETHER)]
-    received_bps: Annotated[Bps, doc("Received against `amount`, basis points", -12)]
+    received_bps: Annotated[Bps, doc("Received against `amount`, basis points, rounded down", -12)]
 
 
 OrderId = Annotated[str, doc("Order id", base.ORDER_ID)]

@@ -881,12 +881,12 @@ export interface components {
         /** @description The received amount compared with the quote. */
         Delivered: {
             /**
-             * @description Received against the quoted output, basis points
+             * @description Received against the quoted output, basis points, rounded down
              * @example -3
              */
             toPromiseBps: number;
             /**
-             * @description Received against the minimum output, basis points
+             * @description Received against the minimum output, basis points, rounded down
              * @example 47
              */
             toMinimumBps: number;
@@ -2599,7 +2599,7 @@ export interface components {
              */
             valueWei: string;
             /**
-             * @description Received against `amount`, basis points
+             * @description Received against `amount`, basis points, rounded down
              * @example -12
              */
             receivedBps: number;
