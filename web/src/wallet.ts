@@ -72,7 +72,7 @@ export async function ask<T>(provider: Provider, method: string, params?: unknow
   }
 }
 
-const PATIENCE_MS = 4_000
+const PATIENCE_MS = 10_000
 
 /** A request that no person answers: one that gets no answer in time has failed. Raises WalletError. */
 export const askSoon = <T>(...asked: Parameters<typeof ask>): Promise<T> =>
