@@ -1,9 +1,12 @@
 """Following an order by its events: at once where they come, by polls where they do not."""
 
+import gc
+import threading
+
 import pytest
 
 from quietswap import errors
-from quietswap.client import QuietswapClient
+from quietswap.client import QuietswapClient, event_stream
 from quietswap.client.event_stream import AwaitEvent, StreamPlace, StreamReader
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.orders.order import OrderStatus
@@ -132,3 +135,19 @@ def test_ctrl_c_ends_a_swap_whose_stream_is_silent(
     assert silence.was_left()
     service.script.clear()
     assert client.follow("ord_1").status == "confirmed", "the client still works"
+
+
+def test_ctrl_c_before_the_stream_is_read_leaves_no_task(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio tells of a task that was never run when it is collected."""
+
+    def interrupted(_: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    monkeypatch.setattr(event_stream, "_CLOSE_S", 0)
+    with pytest.raises(KeyboardInterrupt):
+        event_stream.read_events(None, AwaitEvent("ord_1", 1, 1.0))
+    gc.collect()
+    assert caplog.messages == []

@@ -61,7 +61,8 @@ class Written:
     """The calldata of an accepted method, and how it must be read.
 
     `dust` is what the router keeps of the minimum, in units. `flags` are the allowed ones (None: it
-    has none), `offset` is a word that holds an offset. `reads` are further terms.
+    has none), `offset` is a word with an offset that the decoder follows, `reads` are further
+    terms.
     """
 
     encode: Encoder

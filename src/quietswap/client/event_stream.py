@@ -152,6 +152,7 @@ def read_events(request: Any, effect: AwaitEvent) -> StreamPlace | None:
             loop.call_soon_threadsafe(task.cancel)
             ended.wait(_CLOSE_S / _CANCELS)
         if not loop.is_running():
+            read()  # an interruption before the thread ran it left the task pending
             loop.close()
     return task.result()
 
