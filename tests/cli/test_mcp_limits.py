@@ -208,6 +208,21 @@ async def test_the_person_confirms_on_the_terminal(
     assert KEY[2:] not in terminal.text + json.dumps(done.structured_content)
 
 
+async def test_one_confirmation_signs_once(
+    asking: tuple[Terminal, str], service: FakeService
+) -> None:
+    terminal, url = asking
+    async with over_http(url, TOKEN) as model:
+        prepared = await call(model, "prepare_swap", **SWAP)
+        ids = {"prepared_id": prepared["preparedId"]}
+        both = [asyncio.create_task(model.call_tool("sign_and_submit", ids)) for _ in range(2)]
+        await asyncio.to_thread(terminal.expect, "To sign it, type yes")
+        terminal.type("yes\nyes\n")
+        done = [(await one).structured_content for one in both]
+    assert sorted(str(one.get("field")) for one in done) == ["None", "prepared_id"]
+    assert len(service.bodies("order")) == 1
+
+
 async def test_ctrl_c_ends_it_while_the_terminal_asks(
     asking: tuple[Terminal, str], service: FakeService
 ) -> None:

@@ -41,6 +41,12 @@ class Kept(FIFOCache[str, T]):
         self[new] = value
         return new
 
+    def take(self, key: str) -> T:
+        """Return a value for the last time. `pop` would not ask `__missing__`."""
+        found = self[key]
+        del self[key]
+        return found
+
     def __missing__(self, key: str) -> T:
         raise BadInput(self._field, self._missing)
 

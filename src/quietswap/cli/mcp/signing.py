@@ -141,7 +141,7 @@ class LocalSigner:
             prepared = self._own(prepared_id)
             await self.person.require(self._question(prepared), answer)
             # for the last time: one confirmation signs once
-            return await self._signed(await self._fresh(self.preparer.kept.pop(prepared_id)))
+            return await self._signed(await self._fresh(self.preparer.kept.take(prepared_id)))
 
         return sign_and_submit
 
