@@ -15,6 +15,7 @@ from quietswap.storage.database import Row, Store, Transaction, Value
 from quietswap.storage.order_rows import SELECT, order_from
 
 # The SQL below is composed only of constants of this module and of order_rows.
+# `client_id || ''` keeps SQLite from an index of all orders of a wallet: few of them are open.
 CONTENDERS = f"""
 {SELECT} WHERE o.wallet = ? AND o.nonce = ? AND o.client_id || '' = ?
 AND o.status IN ('pending', 'submitted', 'mining')
