@@ -360,6 +360,7 @@ def test_a_reload_while_it_is_pending(browser: Browser, town: Town, desk: ApiCli
     with desk.no_blocks():
         page.click("button", BOTH)
         page.wait(ORDER)
+        page.see("The swap is under way.", SAID)  # it has the wallet's name for the batch
         wallet.asked.clear()
         again(page)
         desk.until(lambda: STATUS in wallet.asked)
