@@ -45,6 +45,7 @@ export function useOrders(address: string | undefined) {
         if (isOver) return
         now.add(order)
       }
+      if (isOver) return
       setRead(true)
       const next = read.pagination.nextOffset
       if (read.hasMore && next != null) setOlder(() => () => open(next))

@@ -1,7 +1,7 @@
 // Wrap and unwrap: ETH to WETH and back, through the same private connection.
 
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useAnswer } from './answer'
 import { wrapFaults } from '../../clients/typescript/src/params'
 import { post, type Schemas } from './api'
@@ -43,7 +43,8 @@ export function WrapForm(props: StepProps) {
   const [fault, setFault] = useState<string>()
   const current = useRef<string>(question)
   current.current = question
-  useEffect(() => () => void (current.current = 'left'), [])
+  // not after the paint: the wallet may answer before it
+  useLayoutEffect(() => () => void (current.current = 'left'), [])
   const [from, to] = operation === 'wrap' ? ['ETH', 'WETH'] : ['WETH', 'ETH']
   const name = operation === 'wrap' ? 'Wrap' : 'Unwrap'
 
