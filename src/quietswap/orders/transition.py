@@ -123,8 +123,15 @@ def with_transition(order: Order, step: Transition, now_ms: int) -> Order:
 
 
 def event_for(order: Order, to: OrderStatus, step: Transition, now_ms: int) -> OrderEvent:
-    moved = (step.event_type.value, order.status.value, to.value)
-    return OrderEvent(order.order_id, now_ms, *moved, step.evidence, step.depth)
+    return OrderEvent(
+        order_id=order.order_id,
+        at_ms=now_ms,
+        event_type=step.event_type.value,
+        from_status=order.status.value,
+        to_status=to.value,
+        evidence=step.evidence,
+        depth=step.depth,
+    )
 
 
 RELAY_SAID = "relay_said"

@@ -161,8 +161,7 @@ class Searcher:
     ) -> list[Bundle]:
         unharmed = (await simulate(self._chain.rpc, [*before, victim]))[-1]
         swaps = unharmed.v2_swaps() if unharmed.succeeded else []
-        of_victim = before, victim, base_fee, unharmed
-        found = [await self._attack_on(swap, *of_victim) for swap in swaps]
+        found = [await self._attack_on(swap, before, victim, base_fee, unharmed) for swap in swaps]
         return [bundle for bundle in found if bundle]
 
     async def _attack_on(

@@ -50,8 +50,7 @@ class ClientStore(Store):
         """Disable a client, or enable it (None); False when that is its state already."""
         state = "NOT NULL" if disabled_at_ms is None else "NULL"
         sql = f"UPDATE clients SET disabled_at_ms = ? WHERE id = ? AND disabled_at_ms IS {state}"  # noqa: S608
-        args = (f"{sql} RETURNING id", disabled_at_ms, client_id)
-        return await self._change_audited(audit, *args)
+        return await self._change_audited(audit, f"{sql} RETURNING id", disabled_at_ms, client_id)
 
     async def limits(self, client_id: str) -> ClientLimits:
         return await read_limits(self._database, client_id)

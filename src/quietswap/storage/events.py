@@ -94,8 +94,17 @@ def stored_event(row: Row) -> StoredEvent:
     event_id, client_id, sequence, change, at_ms, wallet, record, depth, finalized = row
     members = _decoder.decode(record)
     order = OrderView._make(members.get(name) for name in OrderView._fields)
-    place = (event_id, client_id, sequence, OrderChange(change), at_ms)
-    return StoredEvent(*place, Address(wallet), order, depth, bool(finalized))
+    return StoredEvent(
+        event_id=event_id,
+        client_id=client_id,
+        sequence=sequence,
+        type=OrderChange(change),
+        at_ms=at_ms,
+        wallet=Address(wallet),
+        order=order,
+        depth=depth,
+        finalized=bool(finalized),
+    )
 
 
 # The SQL below is composed only of constants of this module and of question marks.

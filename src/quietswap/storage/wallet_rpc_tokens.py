@@ -52,24 +52,18 @@ class WalletRpcTokenStore(Store):
                 if live[0] >= most:
                     raise TooManyRpcTokens
             key_id = await _last_key(transaction, token.key_id)
-            wallets, times = (
-                " ".join(sorted(token.wallets)),
-                (token.created_at_ms, token.revoked_at_ms),
-            )
-            sql = (
-                "INSERT INTO wallet_rpc_tokens (id, client_id, key_id, name, wallets, unmatched, "
-                "secret_hash, created_at_ms, revoked_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            )
             await transaction.fetch(
-                sql,
+                "INSERT INTO wallet_rpc_tokens (id, client_id, key_id, name, wallets, unmatched, "
+                "secret_hash, created_at_ms, revoked_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 token.id,
                 token.client_id,
                 key_id,
                 token.name,
-                wallets,
+                " ".join(sorted(token.wallets)),
                 token.unmatched,
                 secret_hash,
-                *times,
+                token.created_at_ms,
+                token.revoked_at_ms,
             )
             await append_audit(transaction, audit)
             return replace(token, key_id=key_id)

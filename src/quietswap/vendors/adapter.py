@@ -121,7 +121,8 @@ class HttpAdapter:
         By default the router is approved, and the minimum is the amount less slippage. Without
         `impact_percent` the price impact is computed from independent prices.
         """
-        minimum = min_buy_amount or less_slippage(buy_amount, request.slippage_bps)
+        if min_buy_amount is None:
+            min_buy_amount = less_slippage(buy_amount, request.slippage_bps)
         return Route(
             source=self.vendor.name,
             dex=read.text(dex, self.vendor.name),
@@ -131,7 +132,7 @@ class HttpAdapter:
             data=data,
             path=read.path(tokens, request.sell.address, request.buy.address),
             buy_amount=buy_amount,
-            min_buy_amount=minimum,
+            min_buy_amount=min_buy_amount,
             gas=gas,
             impact_percent=impact_percent,
         )

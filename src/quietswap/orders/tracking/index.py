@@ -122,9 +122,10 @@ class OrderIndex:
             del self._by_nonce[key]
         for group in (self.accepted, self.unsettled, self.undone, self.doubted):
             group.pop(order_id, None)
-        resends = (self.resend_pending, self.resend_held)
-        for schedule in (self.expiry, self.end, self.closing, *resends):
+        for schedule in (self.expiry, self.end, self.closing):
             schedule.set(order_id, None)
+        self.resend_pending.set(order_id, None)
+        self.resend_held.set(order_id, None)
 
     def affected_by(self, tx_hash: str, sender: Address, nonce: int) -> Iterator[TrackedOrder]:
         """Yield the orders that a transaction decides: its own, and those with its nonce."""

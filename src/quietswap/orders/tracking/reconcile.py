@@ -105,9 +105,15 @@ class OrderCache:
         """
         order, line = replace(watch.order, watched=False), None
         if final_depth is not None:
-            at_ms, text = self.clock.now_ms(), f"its block is final, {final_depth} deep"
-            moved = (FINALIZED, order.status, order.status)
-            line = OrderEvent(order.order_id, at_ms, *moved, text, final_depth)
+            line = OrderEvent(
+                order_id=order.order_id,
+                at_ms=self.clock.now_ms(),
+                event_type=FINALIZED,
+                from_status=order.status,
+                to_status=order.status,
+                evidence=f"its block is final, {final_depth} deep",
+                depth=final_depth,
+            )
         if await self.orders.update(order, line):
             self.watches.drop(watch)
         else:

@@ -225,10 +225,11 @@ class Resender:
         if moved is not None and order.status is OrderStatus.PENDING:
             await self._note(watch, moved, PASSED_ON)
             return
-        step, earlier = None, EarlierSend.POSSIBLE
+        step = None
         if order.status is OrderStatus.PENDING:
-            stores = self._cache.orders, self._chain
-            step = await transition_for_response(answer, order, *stores, earlier)
+            step = await transition_for_response(
+                answer, order, self._cache.orders, self._chain, EarlierSend.POSSIBLE
+            )
         if step is not None:
             await self._cache.apply(watch, step)
         elif words_of(answer) != order.relay_answer:
