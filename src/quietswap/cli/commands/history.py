@@ -40,8 +40,13 @@ def history(
     from quietswap.cli.output.orders import history_table
 
     with context.client() as client:
-        page = {"limit": limit, "offset": offset, "status": status, "kind": kind}
-        found = client.order_history(own_wallet(wallet), **page)  # type: ignore[arg-type]
+        found = client.order_history(
+            own_wallet(wallet),
+            limit=limit,
+            offset=offset,
+            status=status,  # type: ignore[arg-type]
+            kind=kind,  # type: ignore[arg-type]
+        )
         if context.result(found):
             context.screen.print(history_table(found, client, context))
 
