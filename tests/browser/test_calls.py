@@ -44,6 +44,8 @@ NOT_SENT = "Your wallet did not send it"
 LOOKED = "I have looked, go on"
 TO_SIGN = "eth_sendTransaction"
 KEPT = "Object.keys(localStorage).filter((name) => name.startsWith('quietswap.calls.'))"
+NAMES = f"{KEPT}.map((name) => JSON.parse(localStorage[name]).id)"
+"""The ids of the batches that the page keeps."""
 CLOCK = "globalThis.real ??= Date.now; Date.now = () => real() + {ahead} * 3600e3"
 LATER = f"""for (const name of {KEPT}) {{
   const kept = JSON.parse(localStorage[name])
@@ -360,7 +362,8 @@ def test_a_reload_while_it_is_pending(browser: Browser, town: Town, desk: ApiCli
     with desk.no_blocks():
         page.click("button", BOTH)
         page.wait(ORDER)
-        page.see("The swap is under way.", SAID)  # it has the wallet's name for the batch
+        # the page has the wallet's name of the batch: it broadcasts before it answers
+        desk.until(lambda: page.call("evaluate", expression=NAMES) == list(wallet.batches))
         wallet.asked.clear()
         again(page)
         desk.until(lambda: STATUS in wallet.asked)
