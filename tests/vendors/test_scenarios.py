@@ -158,11 +158,13 @@ async def test_short_minimum(market: Market) -> None:
     assert "enforces only" in await market.verdict(enforced=2)
 
 
+@pytest.mark.parametrize(
+    "vendor", [name for name, case in VENDORS.items() if case.minimum], indirect=True
+)
 async def test_short_minimum_in_the_reply(market: Market) -> None:
     """Where the source reports the minimum itself, it must keep the slippage that was asked."""
-    if market.vendor.minimum:
-        fields = {market.vendor.minimum: "1"}
-        assert "more slippage" in await market.verdict(enforced=1, fields=fields)
+    fields = {market.vendor.minimum: "1"}
+    assert "more slippage" in await market.verdict(enforced=1, fields=fields)
 
 
 async def test_foreign_recipient(market: Market) -> None:
