@@ -1,8 +1,7 @@
 # ruff: noqa: E402
 """Write what each router method enforces into docs/security.md, and the table as JSON.
 
-Both are made from `quietswap.routers.methods`; a test compares them. With
-`--recorded FOLDER` the recorded answers of the vendors are counted anew first.
+Both are made from `quietswap.routers.methods`; a test compares them.
 """
 
 import json
@@ -24,18 +23,16 @@ from quietswap.routers.method import (
     RouterMethod,
 )
 from quietswap.routers.methods import METHODS, ROUTERS
-from tests.vendors.recorded_figures import FIGURES, figures
 
 PAGE = ROOT / "docs" / "security.md"
 DATA = ROOT / "docs" / "_static" / "router-methods.json"
 BEGIN = "<!-- made by tools/router_methods_page.py from routers/methods.py -->\n"
 END = "<!-- end of what tools/router_methods_page.py made -->\n"
-_ETHER = "native ETH"
 
 
 def section() -> str:
     """Return what stands between the two marks of docs/security.md."""
-    return "".join((BEGIN, *_methods(), *_recorded(), END))
+    return "".join((BEGIN, *_methods(), END))
 
 
 def data() -> str:
@@ -121,24 +118,7 @@ def _sources(rows: list[RouterMethod]) -> list[str]:
     return list(dict.fromkeys(f"<{row.source}> ({row.confidence.value})" for row in rows))
 
 
-def _recorded() -> Iterator[str]:
-    yield "\n### Recorded answers\n\n"
-    yield "Bodies that vendors sent or document, counted where they hold a transaction:\n\n"
-    yield "| vendor | recorded | whole, to today's router | tokens only, no ETH | bound |\n"
-    yield "|---|---|---|---|---|\n"
-    for vendor, counted in json.loads(FIGURES.read_text("utf-8")).items():
-        recorded = sum(counted.values())
-        whole = {k: n for k, n in counted.items() if k.startswith(("bound", "refused", "malf"))}
-        tokens = {k: n for k, n in whole.items() if _ETHER not in k}
-        bound = sum(n for k, n in tokens.items() if k.startswith("bound"))
-        cells = (recorded, sum(whole.values()), sum(tokens.values()), bound)
-        yield f"| {vendor} | {' | '.join(map(str, cells))} |\n"
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--recorded"]:
-        counted = json.dumps(figures(Path(sys.argv[2])), indent=1)
-        FIGURES.write_text(counted + "\n", "utf-8")
     PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
     DATA.write_text(data(), "utf-8")
     sys.stdout.write(f"{PAGE.name} and {DATA.name} written\n")

@@ -1,7 +1,5 @@
 """The sandwich in closed form against a brute-force attacker on exact integer pools."""
 
-import json
-import os
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,10 +12,6 @@ from quietswap.quoting.quote import ThreatLevel
 from quietswap.tokens.token import WETH
 from tests.quoting.exact_sandwich import largest_front_run, sandwich_profit
 
-FIXTURES = Path(
-    os.environ.get("QUIETSWAP_FIXTURES", Path(__file__).parents[3] / "shared" / "fixtures")
-)
-VECTORS = FIXTURES / "relays" / "computed" / "sandwich-vectors.json"
 USDC, USDT = sorted(mev.STABLES)[:2]
 
 
@@ -84,24 +78,6 @@ def test_the_rule_of_thumb_is_within_four_percent_of_the_exact_profit(
         value_usd=Decimal(v), impact=impact, fee=fee, slippage=slip, attack_cost=Decimal(0)
     )
     assert threat.attacker_net_usd == pytest.approx(exact, rel=Decimal("0.04"))
-
-
-@pytest.mark.skipif(not VECTORS.exists(), reason="the recorded vectors are not on this machine")
-def test_the_closed_form_agrees_with_the_recorded_vectors() -> None:
-    vectors = json.loads(VECTORS.read_text())
-    assert vectors
-    for row in vectors:
-        x, y, v = (Decimal(row[name]) for name in ("reserveIn", "reserveOut", "amountIn"))
-        fee, slip = Decimal(row["fee"]), Decimal(row["slippageBps"]) / 10_000
-        front = largest_front_run(x, v, fee, slip)
-        profit = sandwich_profit(x, y, v, fee, front)
-        scale = Decimal(10) ** 6
-        assert front / scale == pytest.approx(
-            Decimal(str(row["aMaxClosedForm"])), rel=Decimal("1e-6")
-        )
-        assert max(profit, Decimal(0)) / scale == pytest.approx(
-            Decimal(str(row["closedFormProfit"])), rel=Decimal("1e-4"), abs=Decimal("1e-3")
-        )
 
 
 def threat(value: str, impact: str, fee: str, slippage: str = "0.005") -> mev.SandwichRisk:

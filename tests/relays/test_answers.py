@@ -1,8 +1,6 @@
 """Every row of the table of send answers, and everything else: silence."""
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -134,24 +132,3 @@ def test_a_reason_is_never_the_relays_own_text(message: str) -> None:
     secret = f"{message} nonce too low for key-123456"
     answer = classify_response(HttpReply(200, json.dumps(refusal(secret)).encode(), {}))
     assert "key-123456" not in answer.reason
-
-
-EXPECTED_CLASSES = {
-    "held": {RelayOutcome.ALREADY_KNOWN},
-    "check own receipt": {RelayOutcome.NONCE_USED},
-    "another tx holds the slot": {RelayOutcome.CONFLICT},
-    "permanent": {RelayOutcome.INVALID, RelayOutcome.INSUFFICIENT_FUNDS},
-    "gapped": {RelayOutcome.UNKNOWN},
-    "retry": {RelayOutcome.UNKNOWN, RelayOutcome.BUSY, RelayOutcome.NOT_TAKEN},
-}
-_BESIDE = Path(__file__).parents[3] / "shared" / "fixtures"
-RECORDED = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "relays/node"
-
-
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="QUIETSWAP_FIXTURES names no folder")
-def test_collected_node_errors_are_classified_as_collected() -> None:
-    collected = json.loads((RECORDED / "constructed.geth-send-errors.json").read_text())
-    for entry in collected:
-        wanted = next(v for k, v in EXPECTED_CLASSES.items() if entry["class"].startswith(k))
-        assert outcome(entry["response"]) in wanted, entry
-    assert collected

@@ -1,22 +1,15 @@
 """Indicative prices of every aggregator: what is asked, and how each answer is read."""
 
-import json
-import os
-from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quietswap.chain import address as addresses
 from quietswap.http_client import HttpClient
 from quietswap.quoting.quote import NoRoute, NoRouteReason
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.tokens.token import WETH, Token
+from quietswap.tokens.token import WETH
 from tests.upstream import HTML, SILENCE, Reply, Upstream, js, page
 from tests.vendors.case import REQUEST, USDC, cases
-from tests.vendors.recorded import DAI, ETH, ONEINCH, POLYGON_USDC, POLYGON_WETH, SUSHI
-from tests.vendors.recorded import WETH as RECORDED_WETH
 
 VENDORS = cases()
 
@@ -117,50 +110,3 @@ async def test_an_outage_is_an_outage(desk: PriceDesk, source: str) -> None:
     assert (await desk.miss(source, Reply(HTML))).miss is NoRouteReason.UNAVAILABLE
     assert (await desk.miss(source, js({}, 429))).miss is NoRouteReason.RATE_LIMITED
     assert (await desk.miss(source, SILENCE, timeout_s=0.2)).miss is NoRouteReason.TIMED_OUT
-
-
-_BESIDE = Path(__file__).parents[3] / "shared" / "fixtures"
-FOLDER = Path(os.environ.get("QUIETSWAP_FIXTURES") or _BESIDE) / "aggregators"
-
-
-def of(sell: str, buy: str, amount: int) -> SourcePriceRequest:
-    tokens = (Token(addresses.from_any_case(one), 18) for one in (sell, buy))
-    return SourcePriceRequest(*tokens, amount, 10**9)
-
-
-@pytest.mark.skipif(not FOLDER.is_dir(), reason="no recorded answers here")
-@pytest.mark.parametrize(
-    ("source", "file", "request_", "says"),
-    [
-        (
-            "kyberswap", "kyberswap-routes-polygon-spec", of(POLYGON_WETH, POLYGON_USDC, 10**18),
-            (1_666_243_758, 253_000, None),
-        ),
-        (
-            "sushi", "sushi-quote-v7-eth-sushi-mainnet", of(ETH, SUSHI, 10**16),
-            (28_376_709_246_572_527_616, None, Decimal("-0.2204113661183449")),
-        ),
-        (
-            "openocean", "openocean-quote-eth-usdc-doc-abridged", of(ETH, USDC, 10**18),
-            (2_345_670_000, 129_211, Decimal("-0.01")),
-        ),
-        (
-            "zeroex", "zeroex-price-100weth-dai-mainnet", of(RECORDED_WETH, DAI, 10**20),
-            (458_050_129_388_884_000_000_000, 1_116_817, None),
-        ),
-        (
-            "oneinch", "oneinch-quote-v60-spec-example", of(ONEINCH, ONEINCH, 10**16),
-            (62_131_879_850_006_790_961, 100_000, None),
-        ),
-    ],
-)  # fmt: skip
-async def test_a_recorded_price_is_read_as_its_vendor_meant_it(
-    desk: PriceDesk,
-    source: str,
-    file: str,
-    request_: SourcePriceRequest,
-    says: tuple[int, int | None, Decimal | None],
-) -> None:
-    reply = js(json.loads((FOLDER / f"{file}.json").read_text()))
-    price = await desk.ask(source, reply, request=request_)
-    assert (price.buy_amount, price.gas, price.impact_percent) == says
