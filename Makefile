@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SAY := tools/with_progress.sh
 TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 4 --dist loadgroup
-# Tests of the repository itself: its rules, its benchmarks, its pages with every command on them, the files of deploy/.
+# Tests of the repository itself: its rules, its pages with every command on them, the files of deploy/.
 # They are a part of `make check`.
 REPOSITORY := $(addprefix tests/,architecture benchmarks deploy docs generated_clients)
 PEERS := benchmarks/speed/peers/node_modules
@@ -35,10 +35,10 @@ test: $(TESTED) ## Run the tests of service, command line, clients and web page 
 test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve minutes)
 	@tools/with_busy_cores.sh $(TESTS)
 
-test-long: $(TESTED) ## Run all tests, generated examples in their full number
+test-long: $(TESTED) .venv/.chart ## Run all tests, generated examples in their full number
 	@TEST_LONG=1 $(TESTS)
 
-check: $(TESTED) .venv/.chart ## Format, lint, types, imports, caps, vulnerabilities, tests of the repository
+check: $(TESTED) ## Format, lint, types, imports, caps, vulnerabilities, tests of the repository
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
@@ -77,9 +77,8 @@ chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad w
 hostile: .venv/.dev node_modules/.installed ## Run hostile calldata on the chain (HOSTILE_CASES, HOSTILE_SEED)
 	@HOSTILE_CASES=$${HOSTILE_CASES:-6000} $(BIN)/pytest -q -s tests/hostile
 
-mutants: .venv/.dev node_modules/.installed ## Show which small changes of the code no test notices (MUTANTS=90, MUTANTS_SEED=2026; ten minutes)
-	@$(BIN)/python -m tools.mutants --mutants $(or $(MUTANTS),90) --seed $(or $(MUTANTS_SEED),2026) \
-		$(if $(MUTANTS_MODULE),--module $(MUTANTS_MODULE)) $(if $(MUTANTS_PAGE),--page $(MUTANTS_PAGE))
+mutants: .venv/.dev node_modules/.installed ## Show which small changes of the code no test notices (MUTANTS='quietswap.quoting.loss*')
+	@$(BIN)/python tools/mutants.py $(if $(MUTANTS),'$(MUTANTS)')
 
 bench: .venv/.dev node_modules/.installed $(PEERS)/.installed ## Measure the speed, beside limits and a peer (Linux, a quarter of an hour)
 	@$(BIN)/python -m benchmarks.speed --page docs/performance.md
