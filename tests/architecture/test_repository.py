@@ -14,16 +14,6 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
 
 
-def test_imports_run_downwards_only() -> None:
-    done = run(str(Path(sys.executable).with_name("lint-imports")), "--no-cache")
-    assert done.returncode == 0, done.stdout
-
-
-def test_the_caps_hold() -> None:
-    done = run(sys.executable, "tools/check_caps.py")
-    assert done.returncode == 0, done.stdout
-
-
 def test_the_configuration_page_is_what_the_settings_say() -> None:
     done = run(
         sys.executable, "-c", "from tools.configuration_page import page; print(page(), end='')"

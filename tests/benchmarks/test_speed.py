@@ -13,12 +13,15 @@ from benchmarks.speed.__main__ import main
 from benchmarks.speed.processes import memory_reads
 from benchmarks.speed.stage import Served
 from quietswap.sandbox.stack import ServiceProcess
+from tests.example_counts import LONG
 from tests.waiting import LONG_S
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.xdist_group("speed")
-"""One process has the run of the module."""
+pytestmark = [
+    pytest.mark.skipif(not LONG, reason="nightly: a short run of each benchmark"),
+    pytest.mark.xdist_group("speed"),  # one process has the run of the module
+]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ import pytest
 from benchmarks.storage import content
 from benchmarks.storage.__main__ import LEAST, main
 from benchmarks.storage.run import Plan, tasks
-from tests.example_counts import examples
+from tests.example_counts import LONG, examples
+
+pytestmark = pytest.mark.skipif(not LONG, reason="nightly: a short run of each benchmark")
 
 
 def test_a_short_form_reports_every_call(

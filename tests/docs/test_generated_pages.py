@@ -5,6 +5,7 @@ import re
 import click
 from tools import api_page, cli_page, client_page, router_methods_page
 
+from benchmarks.speed.budgets import default_budgets, limits
 from quietswap.cli import command
 from tests.deploy.files import DOCS
 
@@ -43,3 +44,8 @@ def test_each_command_names_the_exit_codes_it_can_end_with() -> None:
         assert not {4, 5} & set(cli_page.codes(one))
     assert command.epilog is not None
     assert all(f"{code} " in command.epilog for code in range(6))
+
+
+def test_the_page_of_the_speed_begins_with_what_the_vendors_allow() -> None:
+    text = (DOCS / "performance.md").read_text("utf-8")
+    assert text.index(limits(default_budgets())) < text.index("| what | figure |")
