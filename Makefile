@@ -51,7 +51,7 @@ format: .venv/.dev ## Format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-docs: .venv/.docs node_modules/.installed ## Build the documentation as a site into site/
+docs: .venv/.docs .venv/.runtime node_modules/.installed ## Build the documentation as a site into site/
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env \
 		--doctree-dir build/doctrees docs site
 	@echo "open site/index.html"

@@ -1,10 +1,9 @@
-"""Write docs/client-reference.md from the client itself; a test compares the two."""
+"""The reference of the Python client, from the client itself: a page of the site."""
 
 import dataclasses
 import inspect
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_type_hints
 
@@ -18,7 +17,6 @@ from quietswap.contract import orders, quotes, tokens, transactions, wraps
 from quietswap.contract.base import Envelope, WireStruct
 from quietswap.errors.base import NoDetails
 
-PAGE = Path(__file__).parent.parent / "docs" / "client-reference.md"
 _HEAD = """# Reference of the Python client
 
 Every method, value and exception of `quietswap.client`, with the types of the code;
@@ -183,8 +181,3 @@ def _first(what: Any) -> str:
 
 def _prose(what: Any) -> str:
     return (inspect.getdoc(what) or "") + "\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
-    print(f"{PAGE.name} written")

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import ClassVar
 
+import client_page
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
@@ -60,16 +61,24 @@ def unlink_folders(app: Sphinx, document: nodes.document) -> None:
             link.replace_self(link.children)
 
 
+def write_reference(app: Sphinx) -> None:
+    """Write the page that only the site has."""
+    Path(app.srcdir, "client-reference.md").write_text(client_page.page(), "utf-8")
+
+
 def add_chapters(app: Sphinx, page: str, source: list[str]) -> None:
-    """Put the pages of a folder below the folder's own page in the site's contents."""
-    if page.endswith("/README"):
-        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n"
+    """Put a folder's pages below the folder's own page, and the reference below the guide."""
+    pages = ":glob:\n\n0*" if page.endswith("/README") else "\nclient-reference"
+    if page.endswith("/README") or page == "client":
+        source[0] += f"\n```{{toctree}}\n:hidden:\n{pages}\n```\n"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register it all."""
     app.add_directive("pages", Pages)
     app.add_directive("mermaid", Mermaid)
+    if Path(app.srcdir) == ROOT / "docs":
+        app.connect("builder-inited", write_reference)
     app.connect("doctree-read", unlink_folders)
     app.connect("source-read", add_chapters)
     return {"parallel_read_safe": True}

@@ -3,7 +3,7 @@
 import re
 
 import click
-from tools import api_page, cli_page, client_page, router_methods_page
+from tools import api_page, cli_page, router_methods_page
 
 from benchmarks.speed.budgets import default_budgets, limits
 from quietswap.cli import command
@@ -16,11 +16,6 @@ def test_the_api_reference_is_current() -> None:
 
 def test_the_command_reference_is_current() -> None:
     assert (DOCS / "cli.md").read_text("utf-8") == cli_page.page(), "run: python tools/cli_page.py"
-
-
-def test_the_reference_of_the_client_is_current() -> None:
-    kept = (DOCS / "client-reference.md").read_text("utf-8")
-    assert kept == client_page.page(), "run: python tools/client_page.py"
 
 
 def test_what_each_router_method_enforces_is_current() -> None:
