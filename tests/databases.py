@@ -64,7 +64,7 @@ async def _migrate(url: str) -> None:
 class PostgresCluster:
     """PostgreSQL 18 in a folder of its own, on a Unix socket, with lines of its settings file."""
 
-    def __init__(self, settings: str = _HASTY) -> None:
+    def __init__(self, settings: str = _HASTY, *, copy_of: "PostgresCluster | None" = None) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="quietswap-pg-"))
         self._data = self._folder / "data"
         self._programs, self._user = _postgres_wheel()
@@ -75,19 +75,59 @@ class PostgresCluster:
         if self._user:
             self._folder.chmod(0o755)
             shutil.chown(self._data, self._user)
-        trust = ["--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres"]
-        subprocess.run(
-            [self._programs / "initdb", *trust, "-D", self._data],
-            user=self._user, cwd=self._folder, stdout=subprocess.DEVNULL, check=True,
-        )  # fmt: skip
-        with (self._data / "postgresql.auto.conf").open("a") as file:
-            file.write(settings)
+        if copy_of is None:
+            trust = ["--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres"]
+            self._program("initdb", *trust)
+            with (self._data / "postgresql.auto.conf").open("a") as file:
+                file.write(settings)
+        else:
+            source = ["-h", str(copy_of.folder), "-U", "postgres", "--no-sync", "-c", "fast"]
+            self._program("pg_basebackup", *source, "--write-recovery-conf")
+            (self._data / ".s.PGSQL.5432.lock").unlink()
         atexit.register(self.close)
         self.start()
 
     def url(self, name: str = "postgres") -> str:
         """Return the URL of one database."""
         return f"postgresql://postgres:@/{name}?host={self._data}"
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder of its data and its socket: the `host` of a URL."""
+        return self._data
+
+    def standby(self) -> "PostgresCluster":
+        """Start a hot standby that follows this server."""
+        return PostgresCluster(copy_of=self)
+
+    def promote(self) -> None:
+        """Make a standby a primary, and return when it is one."""
+        self._program("pg_ctl", "promote", "--wait")
+
+    def has_all_of(self, primary: "PostgresCluster") -> bool:
+        """Return whether this standby has every commit of its primary."""
+        sql = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn = pg_current_wal_lsn()"
+
+        async def following() -> int:
+            connection = await asyncpg.connect(primary.url())
+            try:
+                count: int = await connection.fetchval(sql)
+                return count
+            finally:
+                await connection.close()
+
+        return asyncio.run(following()) == 1
+
+    def demote(self) -> None:
+        """Let it take no writes while it goes on answering, as a fenced primary does."""
+        sql = "ALTER SYSTEM SET default_transaction_read_only = on"
+        self.psql(sql, "SELECT pg_reload_conf()")
+
+    def _program(self, name: str, *options: str) -> None:
+        subprocess.run(
+            [self._programs / name, *options, "-D", self._data],
+            user=self._user, cwd=self._folder, capture_output=True, check=True,
+        )  # fmt: skip
 
     async def empty(self) -> str:
         """Create a database without any table and return its URL."""

@@ -4,9 +4,11 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from quietswap.orders.stores import StoreUnavailable
 from quietswap.storage.rate_limits import MemoryRateStore
 from quietswap.storage.redis_rate_limits import RedisRateStore
 from tests.databases import RedisServer
@@ -82,3 +84,22 @@ async def test_a_redis_that_forgot_the_script_counts_once(
     redis_server.command("SCRIPT", "FLUSH")
     states = await asyncio.gather(*(shared.hit(name, 10, LONG_S) for name in names))
     assert [state.remaining for state in states] == [8] * keys
+
+
+async def test_a_master_that_became_a_replica_is_left(tmp_path: Path) -> None:
+    """Its connections stay open, and the name in the URL leads to the new master."""
+    name, old, new = tmp_path / "redis.sock", RedisServer(), RedisServer()
+    name.symlink_to(old.url.removeprefix("unix://"))
+    rates = RedisRateStore.open(f"unix://{name}", patience_s=WITHIN_S)
+    try:
+        await asyncio.gather(*(rates.hit(f"key-{n}", 10, LONG_S) for n in range(4)))
+        name.unlink()
+        name.symlink_to(new.url.removeprefix("unix://"))
+        old.command("REPLICAOF", "127.0.0.1", "1")
+        with pytest.raises(StoreUnavailable, match="Redis"):
+            await rates.hit("key", 10, LONG_S)
+        assert (await rates.hit("key", 10, LONG_S)).remaining == 9
+    finally:
+        await rates.close()
+        old.close()
+        new.close()

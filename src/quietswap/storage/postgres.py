@@ -2,10 +2,14 @@
 
 Every call ends within `patience_s`, including the wait for a connection. A connection with an
 interrupted call is closed and not reused.
+
+After a failover the former primary may live on as a read-only server that no longer gets the
+writes. What such a session reads is discarded, all connections of the pool are replaced, and
+`target_session_attrs` of the URL finds the new primary.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -38,6 +42,8 @@ AWAY = (
     asyncpg.InvalidSchemaNameError,  # the schema of our tables was dropped
 )
 """The database is unavailable or overloaded. Other errors are faults of our SQL."""
+_WRONG_SERVER = (asyncpg.ReadOnlySQLTransactionError, asyncpg.TargetServerAttributeNotMatched)
+"""The server takes no writes, so that another one may be the primary by now."""
 
 _IN_WORDS = {
     "28P01": "user or password is wrong",
@@ -74,6 +80,35 @@ def session_settings(patience_s: float) -> dict[str, str]:
     }
 
 
+class _Session(asyncpg.Connection):  # type: ignore[misc]
+    """A session that notices when its server becomes read-only.
+
+    PostgreSQL from version 14 reports both settings with the first answer after their change
+    (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-ASYNC).
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._was_read_only = self._is_read_only()
+
+    def _is_read_only(self) -> bool:
+        reported = self.get_settings()
+        names = ("in_hot_standby", "default_transaction_read_only")
+        return any(getattr(reported, name, "off") == "on" for name in names)
+
+    @property
+    def is_demoted(self) -> bool:
+        """Whether its server took writes at the login and takes none now.
+
+        A server that is read-only at the login is the one that the URL names: its reads are right.
+        """
+        return self._is_read_only() and not self._was_read_only
+
+
+class _Demoted(StoreUnavailable):
+    """The server is no longer the primary, and this call changed nothing there."""
+
+
 class PostgresDatabase:
     """A database of any number of processes and hosts. Implements Database."""
 
@@ -99,26 +134,38 @@ class PostgresDatabase:
             min_size=0,
             max_size=connections,
             reset=_keep,
+            connection_class=_Session,
             timeout=patience_s,
             server_settings=session_settings(patience_s),
         )
         return cls(pool, patience_s, waiting)
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
-        async with self._connection() as connection:
-            rows: Sequence[Row] = await connection.fetch(numbered(sql), *args)
-            return rows
+        async def read(connection: Any) -> Sequence[Row]:
+            rows = await connection.fetch(numbered(sql), *args)
+            if _is_demoted(connection):
+                raise _Demoted("PostgreSQL: the server is no longer the primary")
+            return rows  # type: ignore[no-any-return]
+
+        return await self._call(read)
 
     scan = fetch
 
     async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
-        return await self.fetch(sql, *args)  # the server's configuration decides about durability
+        # The server's configuration decides about durability.
+        async def write(connection: Any) -> Sequence[Row]:
+            return await connection.fetch(numbered(sql), *args)  # type: ignore[no-any-return]
+
+        return await self._call(write)
 
     async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
-        async with self._connection(bounded) as connection, connection.transaction():
-            if not bounded:
-                await connection.execute(_NO_LIMITS)
-            return await body(_Inside(connection))
+        async def transaction(connection: Any) -> T:
+            async with connection.transaction():
+                if not bounded:
+                    await connection.execute(_NO_LIMITS)
+                return await body(_Inside(connection))
+
+        return await self._call(transaction, bounded)
 
     async def has_table(self, name: str) -> bool:
         rows = await self.fetch("SELECT to_regclass(CAST(? AS text)) IS NOT NULL", name)
@@ -131,27 +178,46 @@ class PostgresDatabase:
         except AWAY:
             self._pool.terminate()
 
-    @asynccontextmanager
-    async def _connection(self, bounded: bool = True) -> AsyncIterator[Any]:
+    async def _call(self, work: Callable[[Any], Awaitable[T]], bounded: bool = True) -> T:
+        """Run `work` on a connection; if its server was demoted, once more on a new connection."""
         if self._users >= self._limit:
             raise StoreUnavailable(_TOO_MANY)
         self._users += 1
         try:
-            patience_s = self._patience_s if bounded else None
-            async with asyncio.timeout(patience_s), self._pooled() as connection:
-                yield connection
-        except AWAY as error:
-            if isinstance(error, _CUT):
-                # After a broken connection, replace the idle ones at their next use. A failover
-                # then fails one call instead of one call per connection.
+            async with asyncio.timeout(self._patience_s if bounded else None):
+                try:
+                    return await self._attempt(work)
+                except _Demoted:
+                    return await self._attempt(work)
+        except TimeoutError as error:
+            await self._pool.expire_connections()
+            raise StoreUnavailable(_told(error)) from error
+        finally:
+            self._users -= 1
+
+    async def _attempt(self, work: Callable[[Any], Awaitable[T]]) -> T:
+        try:
+            async with self._pooled() as connection:
+                done = await work(connection)
+                was_demoted = _is_demoted(connection)
+        except (_Demoted, *AWAY) as error:
+            if isinstance(error, (_Demoted, *_WRONG_SERVER, *_CUT)):
+                # Replace the other connections at their next use. A failover then fails one call
+                # instead of one call per connection.
                 await self._pool.expire_connections()
+            if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+                raise _Demoted(_told(error)) from error
+            if isinstance(error, (_Demoted, TimeoutError)):
+                raise
             raise StoreUnavailable(_told(error)) from error
         except asyncpg.InterfaceError as error:
             if not self._pool.is_closing():
                 raise
             raise StoreUnavailable("the database is closed") from error
-        finally:
-            self._users -= 1
+        if was_demoted:  # the write was committed there, and the new primary may lack it
+            await self._pool.expire_connections()
+            raise StoreUnavailable("PostgreSQL: the server was demoted during a write")
+        return done
 
     async def _login(self) -> Any:
         """Return a connection. Every login error is an outage."""
@@ -192,6 +258,11 @@ def _told(error: Exception) -> str:
     if isinstance(error, ValueError):
         words = "the URL cannot be used"
     return f"PostgreSQL: {type(error).__name__}" + (f" ({words})" if words else "")
+
+
+def _is_demoted(connection: Any) -> bool:
+    # The pool may already have released a connection that broke after its answer.
+    return bool(getattr(connection, "is_demoted", False))
 
 
 def _is_gone(connection: Any) -> bool:
@@ -282,16 +353,39 @@ class AdvisoryLeaderLock:
     async def _ask(self) -> bool:
         if self._connection is None or self._connection.is_closed():
             self._drop()
-            self._connection = await asyncpg.connect(
-                self._url,
-                timeout=self._patience_s,
-                server_settings={**session_settings(self._patience_s), **_LOST_HOST},
-            )
+            self._connection = await self._connect()
         if self.is_held:
             # The lock lasts as long as the session, so a response of the session proves it.
             await self._connection.fetchval("SELECT 1")
-            return True
-        return bool(await self._connection.fetchval(self._take, self._lock))
+            is_ours = True
+        else:
+            is_ours = await self._taken_by(self._connection)
+        if self._connection.is_demoted:
+            return await self._move()
+        return is_ours
+
+    async def _move(self) -> bool:
+        """Take the lock at the new primary, which has locks of its own; keep the old until then."""
+        successor = await self._connect()
+        try:
+            is_ours = await self._taken_by(successor)
+        except BaseException:
+            successor.terminate()
+            raise
+        self._connection.terminate()
+        self._connection = successor
+        return is_ours
+
+    async def _taken_by(self, connection: Any) -> bool:
+        return bool(await connection.fetchval(self._take, self._lock))
+
+    async def _connect(self) -> Any:
+        return await asyncpg.connect(
+            self._url,
+            timeout=self._patience_s,
+            connection_class=_Session,
+            server_settings={**session_settings(self._patience_s), **_LOST_HOST},
+        )
 
     def _drop(self) -> None:
         self._is_held = False

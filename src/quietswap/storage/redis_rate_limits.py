@@ -5,6 +5,7 @@ Concurrent hits share a round trip.
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from redis.asyncio import BlockingConnectionPool, Redis
@@ -104,6 +105,9 @@ class RedisRateStore:
             async with asyncio.timeout_at(asked_at + self._patience_s):
                 states = dict(zip(sums, await self._count(sums), strict=True))
         except (RedisError, OSError, TimeoutError) as error:
+            # A former master that refuses as a replica keeps its connections: the next hit asks
+            # whichever server the name of the URL leads to by then.
+            await self._disconnect()
             raise StoreUnavailable(f"Redis: {type(error).__name__}") from error
         counted = {window: states[window][0] - total for window, total in sums.items()}
         answers = []
@@ -118,6 +122,10 @@ class RedisRateStore:
         for (key, window_s), total in sums.items():
             pipeline.eval(_HIT, 1, _PREFIX + key, 1000 * window_s, total)
         return [(int(count), int(ends)) for count, ends in await pipeline.execute()]
+
+    async def _disconnect(self) -> None:
+        with suppress(RedisError, OSError):
+            await self._client.connection_pool.disconnect(inuse_connections=False)
 
     async def ping(self) -> None:
         """Raise StoreUnavailable unless it accepts writes: a full Redis or a replica does not."""
