@@ -1,8 +1,11 @@
 """Text that others choose, such as a token's name or a vendor's error, made harmless to show."""
 
 import json
+import re
 import unicodedata
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 if TYPE_CHECKING:
     import msgspec
@@ -21,6 +24,13 @@ _MARKUP = str.maketrans({"<": "‹", ">": "›", '"': "”", "'": "’", "`": "�
 _READ_FACTOR = 8
 _NO_QUOTES = str.maketrans("“”", "’’")
 
+_SHORTEST_SECRET = 6
+_ADDRESS = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*://\S+"
+    r"|(?<![\w.-])(?:(?:[\w-]+\.)+[\w-]+|localhost|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}(?![\w.])"
+)
+"""A URL, or HOST:PORT: one behind a proxy that is nobody's business, and often with a key."""
+
 
 def _is_invisible(char: str) -> bool:
     """Return whether a character shows nothing; variation selectors change the one before only."""
@@ -33,6 +43,26 @@ def printable(text: bytes, limit: int) -> str:
     """Return at most `limit` printable ASCII characters of untrusted text."""
     shown = text.decode("ascii", "ignore")
     return "".join(c for c in shown if c.isprintable())[:limit].strip()
+
+
+def secrets_of(url: str) -> list[str]:
+    """Return the parts of a URL that may be a key: user, password, path and values, and itself."""
+    parts = urlsplit(url)
+    account = [parts.username, parts.password, *parts.path.split("/")]
+    account += [value for _, value in parse_qsl(parts.query)]
+    secrets = [url, *account, *(unquote(part) for part in account if part)]
+    return [part for part in secrets if part and len(part) >= _SHORTEST_SECRET]
+
+
+def masked(text: str, secrets: Iterable[str] = (), limit: int = 200) -> str:
+    """Return at most `limit` printable characters of what a node says.
+
+    Neither its `secrets`, nor any URL or HOST:PORT is left in them.
+    """
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    text = _ADDRESS.sub("***", text[: 4 * limit])
+    return "".join(c if c.isprintable() else " " for c in text)[:limit]
 
 
 def harmless(text: str, limit: int) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, NoReturn
-from urllib.parse import parse_qsl, quote_plus, urlsplit
+from urllib.parse import quote_plus, urlsplit
 
 import msgspec
 from pyreqwest import exceptions
@@ -267,17 +267,6 @@ def can_be_asked(url: str) -> bool:
         return False
     is_plain = url.isprintable() and not set(url) & {" ", "#"}
     return is_plain and parts.scheme in {"http", "https"} and bool(parts.hostname)
-
-
-_SHORTEST_SECRET = 6
-
-
-def secrets_of(url: str) -> list[str]:
-    """Return the parts of a URL that may be a key: user, password, path and values, and itself."""
-    parts = urlsplit(url)
-    found = [url, parts.username, parts.password, *parts.path.split("/")]
-    found += [value for _, value in parse_qsl(parts.query)]
-    return [part for part in found if part and len(part) >= _SHORTEST_SECRET]
 
 
 @lru_cache(maxsize=1)

@@ -21,5 +21,13 @@ class NodeSays(Exception):
         self.code = code
 
 
+class RawAnswer(Exception):
+    """Raise it in a node to send bytes as they are."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__()
+        self.body = body
+
+
 class Swallowed(Exception):
     """Raise it in a node to close the connection without an answer."""

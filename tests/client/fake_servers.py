@@ -30,7 +30,7 @@ from quietswap.tokens.token import WETH
 from tests.api import scripted_use_cases
 from tests.api.scripted_tokens import TOKEN_ANSWERS
 from tests.api.scripted_use_cases import ROUTER, WALLET, wrap_quote
-from tests.client.fake_node import Swallowed, rpc_answer
+from tests.client.fake_node import RawAnswer, Swallowed, rpc_answer
 from tests.client.fake_usage import usage_answer
 from tests.response_json import orders, quotes, wraps
 from tests.routers.router_calldata import APART, ENCODERS, OTHER_METHODS, REFUSED_METHODS, ROUTER_OF
@@ -250,6 +250,8 @@ class FakeServers:
                         answer = rpc_answer(node, body)
                         code = answer.get("error", {}).get("code")
                         return self._send(Reply(answer, code if code in (429, 503) else 200))
+                    except RawAnswer as raw:
+                        return self._send(Reply(raw.body))
                     except Swallowed:
                         return self._send(Reply(None))
                 headers = {name.lower(): value for name, value in self.headers.items()}

@@ -17,7 +17,7 @@ import { errorFor, watchOutcome } from "./outcome.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
 import { cancelFaults, faultsOf } from "./params.js";
 import { requireCost } from "./quote-checks.js";
-import { each, isObject, object, submission, text, transaction, type Json } from "./reading.js";
+import { each, isObject, object, submission, text, textOf, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { rpc, segment, send, type Call, type Transport } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderStatus, Schemas, TransactionParams } from "./types.js";
@@ -177,7 +177,7 @@ async function senderAndNonce(io: Transport, txHash: string): Promise<[string, n
   const found = await rpc(io, "eth_getTransactionByHash", [txHash]);
   if (found === null) return undefined;
   const { from, nonce } = object(found, "transaction");
-  return [String(from).toLowerCase(), small(nonce)];
+  return [textOf(from).toLowerCase(), small(nonce)];
 }
 
 /** Submit the cancel and follow both orders until they end; return what went wrong. */

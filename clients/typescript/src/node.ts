@@ -2,7 +2,7 @@
 import { toEventSelector } from "./evm.js";
 import { NodeRpcError, NodeUnreachable, UnexpectedResponse, WrongChain } from "./errors.js";
 import { QuoteDeclined } from "./flow-errors.js";
-import { isObject, object, quantity, word, type Json } from "./reading.js";
+import { isObject, object, quantity, textOf, word, type Json } from "./reading.js";
 import { rpc, type Transport } from "./transport.js";
 import type { TransactionParams } from "./types.js";
 
@@ -96,7 +96,7 @@ export const latestBlock = async (io: Transport, since = 0): Promise<Json> =>
 
 /** The block to read at: the latest; it is named if it must not be before block `since`. */
 export const blockSince = async (io: Transport, since: number): Promise<string> =>
-  since ? String((await latestBlock(io, since))["number"]) : "latest";
+  since ? textOf((await latestBlock(io, since))["number"]) : "latest";
 
 export const baseFee = async (io: Transport): Promise<bigint> => quantity((await latestBlock(io))["baseFeePerGas"]);
 

@@ -6,7 +6,7 @@ import { judgeQuote, mostBps, needsReference, requireConsent } from "./loss.js";
 import { allowanceOf, answered, balanceOf, baseFee, blockSince, newestBlock, nonceOf, requireEth, view } from "./node.js";
 import { BACKENDS, type Context } from "./polling.js";
 import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, isBound, type SwapTerms } from "./quote-checks.js";
-import { swapQuote } from "./reading.js";
+import { swapQuote, textOf } from "./reading.js";
 import type { Signer } from "./signing.js";
 import { send, type Call } from "./transport.js";
 import type { SwapQuote, TransactionParams } from "./types.js";
@@ -157,7 +157,7 @@ export async function checkFee({ io }: Context, params: TransactionParams): Prom
 async function readSettlers({ io }: Context): Promise<string[]> {
   const [deployer, ownerOf, previous] = SETTLERS;
   const read = async (data: string) => {
-    const found = String(await answered(view(io, deployer, data))).toLowerCase();
+    const found = textOf(await answered(view(io, deployer, data))).toLowerCase();
     return /^0x0{24}(?!0{40})[0-9a-f]{40}$/.test(found) ? [`0x${found.slice(26)}`] : [];
   };
   const current = await read(ownerOf);

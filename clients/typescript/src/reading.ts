@@ -20,6 +20,9 @@ export function text(value: unknown, name: string): string {
   return typeof value === "string" ? value : unreadable(name, "a text");
 }
 
+/** A text; empty for anything else. `String` of nested arrays would overflow the stack. */
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
 /** A decimal string of at most 2^256 - 1, in smallest units or wei. */
 export function amount(value: unknown, name: string): bigint {
   const fits = typeof value === "string" && /^[0-9]{1,78}$/.test(value);

@@ -5,7 +5,7 @@ import { judgeQuote, mostBps, requireConsent } from "./loss.js";
 import { answered, baseFee, latestBlock, view } from "./node.js";
 import type { Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
-import { quantity, word } from "./reading.js";
+import { quantity, textOf, word } from "./reading.js";
 import type { Transport } from "./transport.js";
 import type { SwapQuote } from "./types.js";
 
@@ -55,7 +55,7 @@ async function priceOf({ io }: Context, token: string): Promise<bigint | undefin
   if (!found) return undefined;
   const [feed, heartbeatS] = found;
   const blockTime = quantity((await latestBlock(io))["timestamp"]);
-  const answer = String(await answered(view(io, feed, "0xfeaf968c")));
+  const answer = textOf(await answered(view(io, feed, "0xfeaf968c")));
   if (!/^0x[0-9a-fA-F]{320,}$/.test(answer)) return undefined;
   const at = (index: number) => BigInt(`0x${answer.slice(2 + 64 * index, 66 + 64 * index)}`);
   const clock = BigInt(Math.floor(Date.now() / 1000));

@@ -7,10 +7,11 @@ import { bytesToHex } from "./evm.js";
 import { payer } from "./calldata.js";
 import { NodeRpcError, UnexpectedResponse } from "./errors.js";
 import { UnsafeQuote } from "./flow-errors.js";
+import { masked } from "./foreign-text.js";
 import { GAS_MULTIPLE_HALVES, MODEST_GAS, SLOT_S, VIEW_GAS } from "./generated/rules.js";
 import { allowanceOf, balanceData, balanceOf, hex, isLog, latestBlock, pad, type Log } from "./node.js";
 import { checkUnsimulated, measuresItself, type SwapTerms } from "./quote-checks.js";
-import { isObject, object, quantity, word, type Json } from "./reading.js";
+import { isObject, object, quantity, textOf, word, type Json } from "./reading.js";
 import { quantities, toSign } from "./signing.js";
 import { rpc, type Transport } from "./transport.js";
 import type { SwapQuote } from "./types.js";
@@ -60,7 +61,7 @@ async function readBlock(io: Transport, since: number): Promise<Block> {
   const read = (name: string) => quantity(block[name]);
   const gasLimit = read("gasLimit");
   const baseFee = nextBaseFee(read("baseFeePerGas"), read("gasUsed"), gasLimit / 2n);
-  const [hash, miner] = [String(block["hash"]), String(block["miner"])];
+  const [hash, miner] = [textOf(block["hash"]), textOf(block["miner"])];
   return { number: read("number"), hash, time: read("timestamp"), gasLimit, baseFee, miner };
 }
 
@@ -233,7 +234,7 @@ function tried(call: Json): Tried {
     returnData,
     gasUsed: quantity(gasUsed),
     logs,
-    message: isObject(error) && typeof error["message"] === "string" ? error["message"] : "",
+    message: isObject(error) ? masked(error["message"]).replace(/[^ -~]/g, "").slice(0, 120).trim() : "",
   };
 }
 
@@ -246,7 +247,7 @@ interface Before {
 function judge(found: Results, quote: SwapQuote, request: SwapTerms, before: Before): SwapSimulation {
   const { swap, sell, buy } = found;
   const minimum = BigInt(quote.minBuyAmount);
-  if (!swap.succeeded) throw unsafe(`the swap reverts${swap.message && `: ${swap.message.slice(0, 120)}`}`);
+  if (!swap.succeeded) throw unsafe(`the swap reverts${swap.message && `: ${swap.message}`}`);
   const logs = readLogs(swap.logs);
   const bounds = { ...request, router: quote.dexRoute.target, allowance: before.allowance };
   const broken = brokenEffect(logs, bounds, before.sell, held(sell));

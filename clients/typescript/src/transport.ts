@@ -1,5 +1,6 @@
 /** Requests to the service and to the caller's own node, over `fetch`. */
 import { ApiError, ClientError, NodeRpcError, NodeUnreachable, ServiceUnreachable, UnexpectedResponse } from "./errors.js";
+import { masked, secretsOf } from "./foreign-text.js";
 import { MAX_BODY } from "./generated/rules.js";
 import { inner, isObject, type Json } from "./reading.js";
 
@@ -179,7 +180,7 @@ async function rpcOnce(io: Transport, method: string, params: readonly unknown[]
   if (rpcUrl === undefined) throw new RangeError(`${method} needs an Ethereum node: give rpcUrl`);
   if (typeof rpcUrl !== "string") return provided(rpcUrl, method, params);
   const { status, body } = await fetched(io, "the node", rpcUrl, {}, { jsonrpc: "2.0", id: 1, method, params });
-  if (isObject(body["error"])) throw rpcError(method, body["error"], status);
+  if (isObject(body["error"])) throw rpcError(method, body["error"], secretsOf(rpcUrl), status);
   if (status === 200 && "result" in body) return body["result"];
   if (status === 429 || status >= 500)
     throw new NodeUnreachable(`the node refuses to answer: HTTP ${status}`, BUSY_STATUS.includes(status));
@@ -190,8 +191,8 @@ async function provided(provider: Eip1193Provider, method: string, params: reado
   try {
     return await provider.request({ method, params });
   } catch (error) {
-    if (isObject(error) && typeof error["code"] === "number") throw rpcError(method, error);
-    throw new NodeUnreachable(`the provider does not answer ${method} (${String(error)})`);
+    if (isObject(error) && typeof error["code"] === "number") throw rpcError(method, error, []);
+    throw new NodeUnreachable(`the provider does not answer ${method} (${masked(error instanceof Error ? String(error) : error)})`);
   }
 }
 
@@ -240,9 +241,9 @@ export const COMMON: RequestInit = {
   referrerPolicy: "no-referrer",
 };
 
-function rpcError(method: string, fault: Json, status = 200): ClientError {
+function rpcError(method: string, fault: Json, secrets: readonly string[], status = 200): ClientError {
   const code = typeof fault["code"] === "number" ? fault["code"] : 0;
-  const message = String(fault["message"] ?? "");
+  const message = masked(fault["message"], secrets);
   if (BUSY_STATUS.includes(status) || BUSY_CODES.includes(code) || BUSY_WORDS.test(message))
     return new NodeUnreachable(`${method}: the node is busy: ${message}`, true);
   return new NodeRpcError(method, code, message);

@@ -29,13 +29,13 @@ from quietswap.chain.rpc_wire import (
 from quietswap.chain.rpc_wire import read as read_result
 from quietswap.clock import Clock
 from quietswap.concurrency import CircuitBreaker
+from quietswap.foreign_text import masked, secrets_of
 from quietswap.http_client import (
     BodyTooLarge,
     HttpClient,
     HttpError,
     HttpReply,
     HttpTimeout,
-    secrets_of,
 )
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -81,10 +81,8 @@ class NodeHealth:
         self._secrets = secrets_of(url)
 
     def masked(self, text: str, limit: int = 200) -> str:
-        """Return at most `limit` printable characters of `text`, without URL and keys."""
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return "".join(c if c.isprintable() else " " for c in text[: 4 * limit])[:limit]
+        """Return at most `limit` printable characters of its `text`, without addresses and keys."""
+        return masked(text, self._secrets, limit)
 
 
 class NodePool:

@@ -17,6 +17,7 @@ from quietswap.chain.simulation.codec import NodeLog
 from quietswap.client.errors import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.contract.base import WireStruct
+from quietswap.foreign_text import masked
 
 T = TypeVar("T")
 
@@ -241,11 +242,12 @@ def received(receipt: NodeReceipt, token: str, wallet: str) -> int:
     return gained
 
 
-def read_result(call: NodeCall[T], status: int, body: bytes) -> T:
+def read_result(call: NodeCall[T], status: int, body: bytes, secrets: Sequence[str] = ()) -> T:
     """Return the result of a JSON-RPC answer. Raises NodeRpcError or UnexpectedResponse.
 
     Nodes send JSON-RPC errors with different HTTP statuses, so an error is read at any status, a
-    result only at 200. A refusal for a while, such as a rate limit, is NodeUnreachable.
+    result only at 200. A refusal for a while, such as a rate limit, is NodeUnreachable. Of the
+    node's own words a short line is kept, without `secrets` and addresses.
     """
     try:
         answer = decode(body, dict[str, Any])
@@ -254,7 +256,7 @@ def read_result(call: NodeCall[T], status: int, body: bytes) -> T:
     fault = answer.get("error")
     if isinstance(fault, dict):
         code = fault.get("code")
-        message = str(fault.get("message", ""))
+        message = masked(text if isinstance(text := fault.get("message"), str) else "", secrets)
         if status in BUSY_STATUS or code in _BUSY_CODES or _BUSY_WORDS.search(message):
             raise NodeUnreachable(f"{call.method}: the node is busy: {message}", is_busy=True)
         raise NodeRpcError(call.method, code if isinstance(code, int) else 0, message)

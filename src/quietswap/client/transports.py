@@ -25,6 +25,7 @@ from quietswap.client.event_stream import AwaitEvent, QuoteEvents
 from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Sleep
 from quietswap.client.node_calls import BUSY_STATUS, NodeCall, read_result
 from quietswap.client.wire import encode
+from quietswap.foreign_text import secrets_of
 
 _PEM = b"-----BEGIN CERTIFICATE-----"
 _SELF_SIGNED = (
@@ -119,6 +120,7 @@ class _Wire:
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._at = endpoints
+        self._secrets = secrets_of(endpoints.rpc_url or "")
 
     def outgoing(self, effect: ApiCall[Any] | NodeCall[Any]) -> _Outgoing:
         if isinstance(effect, NodeCall):
@@ -169,7 +171,7 @@ class _Wire:
         if isinstance(effect, ApiCall):
             return read_answer(effect, status, body)
         try:
-            return read_result(effect, status, body)
+            return read_result(effect, status, body, self._secrets)
         except UnexpectedResponse as error:
             if status == 429 or status >= 500:
                 text, is_busy = f"the node refuses to answer: HTTP {status}", status in BUSY_STATUS

@@ -12,13 +12,13 @@ import msgspec
 from quietswap import observe
 from quietswap.clock import Clock
 from quietswap.concurrency import CircuitBreaker
+from quietswap.foreign_text import secrets_of
 from quietswap.http_client import (
     ConnectionFailed,
     HttpClient,
     HttpError,
     HttpReply,
     InvalidBody,
-    secrets_of,
 )
 from quietswap.orders.received import ReportedRefund
 from quietswap.relays.answers import SILENT, RelayOutcome, RelayResponse, classify_response

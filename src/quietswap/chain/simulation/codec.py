@@ -13,7 +13,7 @@ import msgspec
 
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, hex_bytes, quantity, value
-from quietswap.foreign_text import printable
+from quietswap.foreign_text import masked, printable
 from quietswap.quoting.wallet_effects import EventLog, is_effect, parse_log, wallet_word
 
 # The block of a simulated swap. It equals the real next block as far as that is predictable.
@@ -170,7 +170,7 @@ def reason(data: bytes, message: str = "") -> str:
         return f"panic 0x{int.from_bytes(data[4:36]):02x}"[:_LONGEST]
     if len(data) >= 4 and data[:4] != _ERROR:
         return f"custom error 0x{data[:4].hex()}"
-    return printable(message.encode(), _LONGEST) or NO_REASON
+    return printable(masked(message).encode(), _LONGEST) or NO_REASON
 
 
 def _string(data: bytes) -> bytes:
