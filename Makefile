@@ -64,6 +64,7 @@ dist: .venv/.dev ## Build sdist and wheel into dist/ and use the wheel in an emp
 release: .venv/.dev ## Make a release here: changelog, version, commit, tag, dist/ (VERSION=1.2.3)
 	@$(BIN)/python tools/release.py "$(VERSION)"
 	@$(MAKE) dist
+	@$(BIN)/python tools/release.py --ahead
 
 audit: .venv/.dev node_modules/.installed ## Look for known vulnerabilities of the pinned dependencies
 	@$(BIN)/python tools/audit.py

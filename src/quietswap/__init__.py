@@ -1,3 +1,3 @@
 """quietswap: verified swap quotes, private submission and order tracking, without private keys."""
 
-__version__ = "0.3.0"
+__version__ = "0.4.0.dev0"

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import yaml
 
-import quietswap
 from tests.deploy.files import DEPLOY, documents, good_settings, overspent
 from tests.deploy.test_kubernetes import SECRET
 from tests.deploy.test_linters import lint
@@ -90,8 +89,3 @@ def test_kubernetes_takes_it(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump_all(found.values()), "utf-8")
     done = lint("kubernetes.yaml", file)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_it_is_of_this_release() -> None:
-    chart = yaml.safe_load((DEPLOY / "chart" / "Chart.yaml").read_text("utf-8"))
-    assert (chart["version"], chart["appVersion"]) == (quietswap.__version__,) * 2

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import quietswap
 from tests.deploy.files import ROOT
 
 
@@ -34,8 +35,8 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _release(project: Path, version: str) -> subprocess.CompletedProcess[str]:
-    return _run(project, sys.executable, "tools/release.py", version, "--date", "2031-01-02")
+def _release(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return _run(project, sys.executable, "tools/release.py", *words, "--date", "2031-01-02")
 
 
 def test_a_release_is_a_commit_and_a_tag(project: Path) -> None:
@@ -62,6 +63,21 @@ def test_what_is_no_version_is_refused(project: Path, version: str) -> None:
     assert (done.returncode, "MAJOR.MINOR.PATCH" in done.stderr) == (1, True)
 
 
+def test_after_a_release_the_version_says_that_it_is_ahead(project: Path) -> None:
+    assert "is ahead of its release already" in _release(project, "--ahead").stderr
+    assert _release(project, "90.1.0").returncode == 0
+    assert _release(project, "--ahead").returncode == 0
+    assert '"90.2.0.dev0"' in (project / "src/quietswap/__init__.py").read_text("utf-8")
+    package = json.loads((project / "clients/typescript/package.json").read_text("utf-8"))
+    assert package["version"] == "90.2.0-dev.0"
+    assert _run(project, "git", "describe").stdout.startswith("v90.1.0-1-g")
+    log = project / "CHANGELOG.md"
+    log.write_text(log.read_text("utf-8").replace("]\n", "]\n- Two.\n", 1), "utf-8")
+    assert _run(project, "git", "commit", "-qam", "next").returncode == 0
+    for version, code in (("90.1.9", 1), ("90.2.0", 0)):
+        assert _release(project, version).returncode == code
+
+
 def test_an_older_version_is_refused(project: Path) -> None:
     assert "not above the present version" in _release(project, "0.0.9").stderr
 
@@ -75,8 +91,16 @@ def test_changes_and_an_existing_tag_are_refused(project: Path) -> None:
 
 
 def test_the_version_is_the_same_everywhere() -> None:
-    from tools.release import VERSION_AT, _present
+    from tools.release import VERSION_AT, spelt
 
     for name, patterns in VERSION_AT.items():
         for pattern in patterns:
-            assert pattern.format(_present()) in (ROOT / name).read_text("utf-8"), name
+            text = pattern.format(**spelt(quietswap.__version__))
+            assert text in (ROOT / name).read_text("utf-8"), name
+
+
+def test_a_version_of_a_release_is_that_of_its_commit_only() -> None:
+    """A build says whether it is the release that it is named after."""
+    version = quietswap.__version__
+    subject = _run(ROOT, "git", "log", "-1", "--format=%s").stdout.strip()
+    assert (".dev" in version) is (subject != f"release: {version}")
