@@ -69,7 +69,7 @@ async def dai(node: PoolNode) -> Decimal | None:
 async def test_the_median_of_the_pools_in_usd_by_one_call() -> None:
     node = PricedNode(HONEST)
     assert await dai(node) == pytest.approx(1, rel=Decimal("1e-6"))
-    assert len(node.calls) == 1
+    assert len(node.blocks) == 1
 
 
 async def test_a_price_after_a_past_block_is_of_its_state_and_its_time() -> None:
@@ -154,10 +154,10 @@ async def test_a_price_is_kept_for_a_slot() -> None:
     await prices.usd(DAI)
     clock.advance(11)
     await prices.usd(DAI)
-    assert len(node.calls) == 1
+    assert len(node.blocks) == 1
     clock.advance(2)
     await prices.usd(DAI)
-    assert len(node.calls) == 2
+    assert len(node.blocks) == 2
 
 
 honest = st.decimals("0.996", "1.004", places=5)

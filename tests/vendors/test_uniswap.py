@@ -1,5 +1,6 @@
 """Routes over pools: which paths, which split, and what is asked of the node."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
@@ -12,13 +13,13 @@ from hypothesis import strategies as st
 
 from quietswap.chain.address import Address, from_any_case
 from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.multicall import MULTICALL3
-from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.chain.multicall import LIMITED, MULTICALL3
+from quietswap.chain.rpc_wire import Result, RpcCall
 from quietswap.quoting.quote import NoRoute, NoRouteReason
 from quietswap.quoting.scoring import SourcePriceRequest
 from quietswap.routers import calldata
 from quietswap.routers.known_pools import V3_FEES
-from quietswap.tokens.token import WETH
+from quietswap.tokens.token import WETH, Token
 from quietswap.vendors.uniswap import adapter, routing
 from quietswap.vendors.uniswap.routing import Depth, Path, Pool, best_split, pools_of
 from tests.manual_clock import ManualClock
@@ -54,41 +55,56 @@ class PoolNode:
 
     def __init__(self, pools: dict[Pool, Depth]) -> None:
         self.pools = pools
-        self.calls: list[int] = []
+        self.batches = self.gas = 0
+        """Batches, and the gas of all quotes in them."""
+        self.quoted: defaultdict[bytes, list[int]] = defaultdict(list)
+        """Amounts by path, as QuoterV2 packs it."""
         self.blocks: list[str] = []
         self.fails: Exception | None = None
         self.cut: int | None = None
-        self.ends: Pool | None = None
-        """A pool whose liquidity ends: a call with one of its quotes runs out of gas."""
+        self.burns: list[bytes] = []
+        """Tokens, or fees, whose quotes use up their gas."""
+        self.prices: dict[Pool, Fraction] = {}
+        """What pools really give, as a part of what their depth promises."""
 
     async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
         if self.fails:
             raise self.fails
+        self.batches += 1
         return [self._answer(call) for call in calls]
 
     def _answer(self, call: RpcCall) -> Result:
         assert call.method == "eth_call"
-        assert call.params[0]["to"] == MULTICALL3
-        self.blocks.append(call.params[1])
-        data = bytes.fromhex(call.params[0]["data"][10:])
+        asked, block = call.params
+        self.blocks.append(block)
+        data = bytes.fromhex(asked["data"][10:])
+        if asked["to"] == LIMITED:
+            return self._quotes(
+                decode(["(address,uint256,bytes)[]"], data)[0], int(asked["gas"], 16)
+            )
+        assert asked["to"] == MULTICALL3
         (views,) = decode(["(address,bool,bytes)[]"], data)
-        self.calls.append(len(views))
-        fee = self.ends.fee.to_bytes(3) if self.ends else b""
-        if self.ends and any(
-            from_any_case(to) == adapter.QUOTER and fee in asked[68:] for to, _, asked in views
-        ):
-            return RpcErrorObject(code=-32603, message="EVM error OutOfGas")
         results = [self._view(from_any_case(to), asked) for to, _, asked in views]
         answer = encode(["(bool,bytes)[]"], [[(one is not None, one or b"") for one in results]])
         return self.result(answer[: self.cut])
+
+    def _quotes(self, quotes: Sequence[tuple[str, int, bytes]], gas: int) -> Result:
+        assert gas > sum(limit for _, limit, _ in quotes)
+        self.gas += gas
+        rows = []
+        for to, limit, asked in quotes:
+            assert from_any_case(to) == adapter.QUOTER
+            packed, amount = decode(["bytes", "uint256"], asked[4:])
+            self.quoted[packed].append(amount)
+            burns = any(token in packed for token in self.burns)
+            output = None if burns else self._quoted(packed, amount)
+            rows.append((output is not None, limit if burns else 90_000, output or b""))
+        return self.result(encode(["uint256", "(bool,uint256,bytes)[]"], [1, rows])[: self.cut])
 
     def result(self, answer: bytes) -> Result:
         return msgspec.Raw(msgspec.json.encode("0x" + answer.hex()))
 
     def _view(self, to: Address, asked: bytes) -> bytes | None:
-        if to == adapter.QUOTER:
-            packed, amount = decode(["bytes", "uint256"], asked[4:])
-            return self._quoted(packed, amount)
         found = {one.address: one for one in self.pools}.get(to)
         if found is None:
             return b""
@@ -110,6 +126,8 @@ class PoolNode:
             pool(*pair, fee) for *pair, fee in zip(tokens, tokens[1:], fees, strict=False)
         )
         out = routing.path_gives(Path(tuple(tokens), pools), self.pools, amount)
+        for each in pools:
+            out = int(out * self.prices.get(each, Fraction(1)))
         return encode(["uint256"] * 4, [out, 128, 160, 0]) if out else None
 
 
@@ -119,14 +137,19 @@ class Desk:
         self.source = adapter.Adapter(self.node, self.clock, hubs)
 
     async def out(self, amount: int = ETHER, gas_price: int = 10**9) -> int:
-        ask = SourcePriceRequest(REQUEST.sell, REQUEST.buy, amount, gas_price)
+        return await self.out_of(WETH, USDC, amount, gas_price)
+
+    async def out_of(
+        self, sell: Address, buy: Address, amount: int = ETHER, gas_price: int = 10**9
+    ) -> int:
+        ask = SourcePriceRequest(Token(sell, 18, ""), Token(buy, 18, ""), amount, gas_price)
         return (await self.source.price(ask)).buy_amount
 
 
 async def test_the_first_quote_of_a_pair_needs_two_calls_and_the_next_one() -> None:
     desk = Desk(POOLS)
     assert await desk.out() == await desk.out()
-    assert len(desk.node.calls) == 3
+    assert desk.node.batches == 3
 
 
 async def test_pools_that_are_not_there_are_looked_for_again_after_ten_minutes() -> None:
@@ -138,7 +161,7 @@ async def test_pools_that_are_not_there_are_looked_for_again_after_ten_minutes()
     desk.clock.advance(1)
     await desk.out()  # finds them in the call of its own quote
     assert await desk.out() > thin
-    assert len(desk.node.calls) == 5
+    assert desk.node.batches == 5
 
 
 async def test_a_pool_whose_liquidity_leaves_is_not_used_again() -> None:
@@ -172,33 +195,91 @@ async def test_a_large_amount_is_split_over_disjoint_pools() -> None:
     assert sum(leg.amount for leg in legs) == 300 * ETHER + 7
     alone = max(
         routing.path_gives(path, POOLS, 300 * ETHER)
-        for path in routing.candidates(WETH, USDC, ETHER, HUBS, POOLS)
+        for path in routing.all_paths(WETH, USDC, HUBS, POOLS)
     )
     assert split.output > alone
 
 
-def test_pools_that_only_look_deep_leave_places_to_the_others() -> None:
-    """Liquidity in one tick is cheap and looks deep: 16 paths that seem to give 2 % more."""
-    false = {
-        pool(WETH, DAI, fee): depth(pool(WETH, DAI, fee), weth=10**24, dai=3060 * 10**24)
+TIERS = {fee: pool(WETH, DAI, fee) for fee in V3_FEES}
+
+
+async def test_v3_paths_over_a_hub_that_only_look_deep_push_no_other_out() -> None:
+    """Liquidity in one tick is cheap and looks deep, at any price: here at ten times the price."""
+    false = {fee: TIERS[fee] for fee in V3_FEES if fee != VIA[0].fee}.values()
+    looks = {each: depth(each, weth=10**24, dai=30_000 * 10**24) for each in false}
+    looks |= {
+        pool(DAI, USDC, fee): depth(pool(DAI, USDC, fee), dai=10**25, usdc=10**13)
         for fee in V3_FEES
     }
-    false |= {
+    desk = Desk({VIA[0]: POOLS[VIA[0]]} | looks)
+    desk.node.prices = dict.fromkeys(false, Fraction(1, 10**6))
+    genuine = routing.path_gives(Path((WETH, DAI, USDC), VIA), desk.node.pools, ETHER)
+    assert await desk.out() >= genuine
+
+
+def test_paths_of_v2_and_of_one_pool_need_no_place_among_those_over_hubs() -> None:
+    looks = {each: depth(each, weth=10**24, dai=3060 * 10**24) for each in TIERS.values()}
+    looks |= {
         pool(DAI, USDC, fee): depth(pool(DAI, USDC, fee), dai=10**30, usdc=10**18)
         for fee in V3_FEES
     }
-    depths = {DEEP: POOLS[DEEP], THIN: POOLS[THIN]} | false
-    found = routing.candidates(WETH, USDC, ETHER, HUBS, depths)
-    assert len(found) == routing.CANDIDATES
-    assert {Path((WETH, USDC), (DEEP,)), Path((WETH, USDC), (THIN,))} <= set(found)
+    depths = {DEEP: POOLS[DEEP], THIN: POOLS[THIN]} | looks
+    paths = list(routing.all_paths(WETH, USDC, HUBS, depths))
+    assert {path.pools for path in paths} >= {(DEEP,), (THIN,)}
+    assert not {DEEP, THIN} & {
+        p for path in routing.over_hubs(paths, depths, ETHER) for p in path.pools
+    }
 
 
 async def test_a_pool_that_uses_all_gas_costs_only_its_own_path() -> None:
     desk = Desk(POOLS)
-    desk.node.ends = DEEP
+    desk.node.burns = [DEEP.fee.to_bytes(3)]
     others = Path((WETH, USDC), (THIN,)), Path((WETH, DAI, USDC), VIA)
     assert await desk.out() >= max(routing.path_gives(path, POOLS, ETHER) for path in others)
-    assert len(desk.node.calls) > 2
+    desk.node.quoted.clear()
+    await desk.out()
+    assert not any(DEEP.fee.to_bytes(3) in path for path in desk.node.quoted)
+
+
+async def test_an_amount_below_the_one_that_ran_out_of_gas_is_still_asked_for() -> None:
+    desk = Desk(POOLS)
+    desk.node.burns = [DEEP.fee.to_bytes(3)]
+    await desk.out()
+    desk.node.burns = []
+    desk.node.quoted.clear()
+    await desk.out(amount=ETHER // 20)
+    direct = next(path for path in desk.node.quoted if DEEP.fee.to_bytes(3) in path)
+    assert len(desk.node.quoted[direct]) == 10
+
+
+async def test_a_token_that_burns_all_gas_is_not_asked_for_again_for_five_minutes() -> None:
+    """Whatever the amount, and whichever token it is swapped for."""
+    desk = Desk(
+        {each: depth(each, weth=800 * ETHER, dai=2_400_000 * ETHER) for each in TIERS.values()}
+    )
+    desk.source = adapter.Adapter(desk.node, desk.clock, (WETH,))
+    desk.node.burns = [bytes.fromhex(DAI[2:])]
+    with pytest.raises(NoRoute, match="takes this amount"):
+        await desk.out_of(WETH, DAI)
+    first = desk.node.gas
+    assert 0 < first < 25_000_000
+    for amount in (1, ETHER, 7 * ETHER):
+        with pytest.raises(NoRoute, match="takes this amount"):
+            await desk.out_of(DAI, WETH, amount)
+    assert desk.node.gas == first
+    desk.clock.advance(adapter.REMEMBERED_S + 1)
+    desk.node.burns = []
+    assert await desk.out_of(DAI, WETH)
+
+
+async def test_another_token_is_quoted_beside_one_that_burns_all_gas() -> None:
+    """A path over both does not tell which one it was."""
+    desk = Desk({VIA[0]: POOLS[VIA[0]], VIA[1]: POOLS[VIA[1]]})
+    desk.source = adapter.Adapter(desk.node, desk.clock, (DAI,))
+    desk.node.burns = [bytes.fromhex(USDC[2:])]
+    with pytest.raises(NoRoute):
+        await desk.out_of(WETH, USDC)
+    assert await desk.out_of(WETH, DAI)
 
 
 @pytest.mark.parametrize(
@@ -208,8 +289,7 @@ async def test_parts_far_above_the_depth_are_not_asked_for(weth: int, asked: int
     """Each may use most of the call's gas: QuoterV2 looks for liquidity to the last tick."""
     desk = Desk({DEEP: POOLS[DEEP], THIN: POOLS[THIN]})
     await desk.out(weth * ETHER)
-    states = 2 + 1
-    assert desk.node.calls[-1] == states + asked
+    assert sum(map(len, desk.node.quoted.values())) == asked
 
 
 async def test_a_small_amount_is_not_split_because_a_leg_costs_gas() -> None:
@@ -246,6 +326,22 @@ async def test_a_node_that_refuses_is_a_miss_and_the_next_quote_asks_again() -> 
     assert caught.value.miss is NoRouteReason.UNAVAILABLE
     desk.node.fails = None
     assert await desk.out()
+
+
+@pytest.mark.parametrize("amount", [1, 4, 9, 11, 19])
+@pytest.mark.parametrize("only", [DEEP, THIN], ids=["v3", "v2"])
+async def test_few_smallest_units_are_sold_whole(amount: int, only: Pool) -> None:
+    """Tokens without decimals: nine units may be worth much."""
+    desk = Desk({only: depth(only, weth=10**6, usdc=3 * 10**9)})
+    path = Path((WETH, USDC), (only,))
+    assert await desk.out(amount) == routing.path_gives(path, desk.node.pools, amount) > 0
+
+
+@pytest.mark.parametrize("units", [1, 4, 9])
+@pytest.mark.parametrize("only", [DEEP, THIN], ids=["v3", "v2"])
+async def test_few_smallest_units_are_bought(units: int, only: Pool) -> None:
+    desk = Desk({only: depth(only, weth=10**6 * ETHER, usdc=10**6)})
+    assert await desk.out(units * ETHER * 1005 // 1000 + ETHER // 2) == units
 
 
 curves = st.lists(st.integers(1, 10**9), min_size=10, max_size=10).map(

@@ -1,6 +1,12 @@
-"""`aggregate3` of Multicall3: many view calls at one block (https://github.com/mds1/multicall3)."""
+"""Many calls at one block, in one `eth_call`.
 
-from collections.abc import Sequence
+`aggregate3` of Multicall3 gives each view all gas that is left
+(https://github.com/mds1/multicall3). Uniswap's own multicall gives each call its limit, and returns
+what it used, so one that burns all it gets leaves the others theirs
+(https://github.com/Uniswap/v3-periphery/blob/main/contracts/lens/UniswapInterfaceMulticall.sol).
+"""
+
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from quietswap.chain.address import Address
@@ -14,6 +20,11 @@ BLOCK_TIMESTAMP = bytes.fromhex("0f28c97d")
 """`getCurrentBlockTimestamp()` of Multicall3 itself."""
 BLOCK_NUMBER = bytes.fromhex("42cbb15c")
 """`getBlockNumber()` of Multicall3 itself."""
+LIMITED = Address("0x1F98415757620B543A52E61c46B32eB19261F984")
+"""UniswapInterfaceMulticall (https://docs.uniswap.org/contracts/v3/reference/deployments)."""
+_LIMITED = bytes.fromhex("1749e1e3")
+_LIMITED_BASE, _LIMITED_EACH = 100_000, 20_000
+"""Gas of the multicall itself, and for each call, which keeps a 64th of what is left."""
 _AGGREGATE3 = bytes.fromhex("82ad56cb")
 _ETH_BALANCE = bytes.fromhex("4d2301cc")
 _MAY_FAIL = word(1) + word(96)
@@ -23,6 +34,19 @@ _MAY_FAIL = word(1) + word(96)
 class ViewCall(NamedTuple):
     target: Address
     data: bytes
+
+
+class LimitedCall(NamedTuple):
+    target: Address
+    gas: int
+    data: bytes
+
+
+class LimitedAnswer(NamedTuple):
+    """What a call returned, None if it reverted or ran out of gas, and the gas that it used."""
+
+    data: bytes | None
+    gas: int
 
 
 def eth_balance(holder: Address) -> ViewCall:
@@ -40,18 +64,41 @@ def call(views: Sequence[ViewCall], *, gas: int | None = None, at: str = "latest
 
     Each view may fail without the others.
     """
-    heads, tuples, place = [], [], 32 * len(views)
-    for target, data in views:
-        size = len(data)
-        padded = size.to_bytes(32) + data + bytes(-size % 32)
-        tuples.append(bytes(12) + bytes.fromhex(target[2:]) + _MAY_FAIL + padded)
-        heads.append(place.to_bytes(32))
-        place += len(tuples[-1])
-    calldata = b"".join((_AGGREGATE3, word(32), word(len(views)), *heads, *tuples))
-    asked = {"to": MULTICALL3, "data": "0x" + calldata.hex()}
+    tuples = [
+        bytes(12) + bytes.fromhex(target[2:]) + _MAY_FAIL + _padded(data) for target, data in views
+    ]
+    asked = {"to": MULTICALL3, "data": _calldata(_AGGREGATE3, tuples)}
     if gas is not None:
         asked["gas"] = hex(gas)
     return RpcCall("eth_call", (asked, at))
+
+
+def limited_call(calls: Sequence[LimitedCall]) -> RpcCall:
+    """Return one eth_call, at the latest block, for calls with a gas limit each."""
+    tuples = [
+        bytes(12) + bytes.fromhex(target[2:]) + word(gas) + word(96) + _padded(data)
+        for target, gas, data in calls
+    ]
+    given = sum(each.gas for each in calls) * 65 // 64
+    asked = {
+        "to": LIMITED,
+        "data": _calldata(_LIMITED, tuples),
+        "gas": hex(_LIMITED_BASE + _LIMITED_EACH * len(calls) + given),
+    }
+    return RpcCall("eth_call", (asked, "latest"))
+
+
+def _padded(data: bytes) -> bytes:
+    return len(data).to_bytes(32) + data + bytes(-len(data) % 32)
+
+
+def _calldata(selector: bytes, tuples: Sequence[bytes]) -> str:
+    """Return the calldata of a method whose only argument is an array of dynamic tuples."""
+    heads, place = [], 32 * len(tuples)
+    for each in tuples:
+        heads.append(place.to_bytes(32))
+        place += len(each)
+    return "0x" + b"".join((selector, word(32), word(len(tuples)), *heads, *tuples)).hex()
 
 
 def answers(result: Result, count: int) -> list[bytes | None]:
@@ -60,21 +107,41 @@ def answers(result: Result, count: int) -> list[bytes | None]:
     b"" means that the target has no code. Raises NodeUnavailable.
     """
     answer = hex_bytes(value(result, str))
-    start = int.from_bytes(answer[:32])
+    rows = _rows(answer, int.from_bytes(answer[:32]), count, data_at=1)
+    return [data if succeeded else None for succeeded, _, data in rows]
+
+
+def limited_answers(result: Result, count: int) -> list[LimitedAnswer]:
+    """Return the answer to each of `count` calls of `limited_call`. Raises NodeUnavailable."""
+    answer = hex_bytes(value(result, str))
+    rows = _rows(answer, int.from_bytes(answer[32:64]), count, data_at=2)
+    return [LimitedAnswer(data if succeeded else None, gas) for succeeded, gas, data in rows]
+
+
+def _rows(
+    answer: bytes, start: int, count: int, *, data_at: int
+) -> Iterator[tuple[bool, int, bytes]]:
+    """Yield the first two words of each tuple of the array at `start`, and its bytes.
+
+    The offset of the bytes is the tuple's word number `data_at`. Raises MalformedResult.
+    """
     first = start + 32
     if len(answer) < first:
         raise MalformedResult("the answer ends too early")
     if int.from_bytes(answer[start:first]) != count:
         raise MalformedResult("the number of results differs from the number of calls")
-    found: list[bytes | None] = []
     for head in range(first, first + 32 * count, 32):
         at = first + int.from_bytes(answer[head : head + 32])
-        offset = at + int.from_bytes(answer[at + 32 : at + 64])
+        place = at + 32 * data_at
+        offset = at + int.from_bytes(answer[place : place + 32])
         length = int.from_bytes(answer[offset : offset + 32])
         data = answer[offset + 32 : offset + 32 + length]
-        if max(head, at + 32, offset) + 32 > len(answer):
+        if max(head, place, offset) + 32 > len(answer):
             raise MalformedResult("the answer ends too early")
         if len(data) != length:
             raise MalformedResult("a result ends before its length")
-        found.append(data if int.from_bytes(answer[at : at + 32]) else None)
-    return found
+        yield (
+            bool(int.from_bytes(answer[at : at + 32])),
+            int.from_bytes(answer[at + 32 : at + 64]),
+            data,
+        )

@@ -27,6 +27,7 @@ POSITION_MANAGER: Final = _at("0xc36442b4a4522e871399cd717abdd847ab11fe88")
 """What SwapRouter02 knows for liquidity; the sandbox has no contract there."""
 
 MULTICALL: Final = _at("0xca11bde05977b3631167028862be2a173976ca11")
+LIMITED_MULTICALL: Final = _at("0x1f98415757620b543a52e61c46b32eb19261f984")
 SETTLER: Final = _at("0x5e77137200000000000000000000000000000001")
 SETTLER_BEFORE: Final = _at("0x5e77137200000000000000000000000000000000")
 """0x's current and previous Settler; on mainnet every release has a new address."""
@@ -49,6 +50,7 @@ BUILDER: Final = _at("0xb17de40000000000000000000000000000000001")
 
 CONTRACTS: Final = {
     MULTICALL: "Multicall3",
+    LIMITED_MULTICALL: "LimitedMulticall",
     CALIBUR: "Calibur",
     QUOTER: "Quoter",
     SEEDER: "Seeder",

@@ -13,7 +13,9 @@ VENDOR = Vendor(
     place=60,
     url=None,
     budget=RequestBudget(100.0),  # the node's own limits hold
-    terms=VendorTerms("none", "your node: one `eth_call` for each quote", "the pools' fees", "-"),
+    terms=VendorTerms(
+        "none", "your node: a batch of `eth_call` for each quote", "the pools' fees", "-"
+    ),
     router=ROUTER,
     router_name="Uniswap SwapRouter02",
     methods=(

@@ -1,26 +1,30 @@
 """Uniswap's pools, read from the operator's own node: no vendor, no key.
 
-A quote needs one `eth_call` (two for a pair of tokens that is not known yet): the state of the
-pools, and QuoterV2's outputs of each V3 path for every part of the amount.
+A quote needs one batch (two for a pair of tokens that is not known yet): the state of the pools,
+and QuoterV2's outputs of each V3 path for every part of the amount. Two more where the depth of
+pools was false (`routing`).
 https://github.com/Uniswap/v3-periphery/blob/main/contracts/lens/QuoterV2.sol
+
+A quote runs the code of its tokens, which may burn all gas that they get. So each has a limit, and
+a path or a token that used it up is remembered.
 """
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 
 from quietswap.amounts import less_slippage
 from quietswap.chain import multicall
 from quietswap.chain.address import Address
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.chain.erc20 import read_uint, word
-from quietswap.chain.multicall import ViewCall
+from quietswap.chain.multicall import LimitedAnswer, LimitedCall, ViewCall
 from quietswap.chain.rpc import NodeReads
-from quietswap.chain.rpc_wire import RpcErrorObject
+from quietswap.chain.rpc_wire import Result, RpcErrorObject
 from quietswap.clock import Clock
 from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
@@ -28,17 +32,25 @@ from quietswap.routers.swap_router02 import abi_bytes, encode, v3_path
 from quietswap.tokens.token import WETH
 from quietswap.vendors.uniswap import VENDOR
 from quietswap.vendors.uniswap.routing import (
+    OVER_HUBS,
+    STEPS,
     Depth,
+    Depths,
     Pair,
     Path,
     Pool,
     Split,
+    all_paths,
     amount_at,
+    best_paths,
     best_split,
-    candidates,
+    is_short,
+    over_hubs,
     pairs,
     per_wei,
     pools_of,
+    sample_of,
+    untried,
     v2_outputs,
     v3_steps,
 )
@@ -47,15 +59,24 @@ QUOTER = Address("0x61fFE014bA17989E743c5F6cB21bF9697530B21e")
 """QuoterV2 (https://docs.uniswap.org/contracts/v3/reference/deployments)."""
 ABSENT_S = 600.0
 """How long a pool that was not there is not looked for again."""
+REMEMBERED_S = 300.0
+"""How long an amount that ran out of gas, or a token of which every quote did, is not asked for."""
+QUOTE_GAS = 500_000
+"""Gas of one quote for each of its pools: some 100,000 are usual, 25,000 more for each tick."""
+_STATE_GAS = 50_000
+"""Gas of one view of a pool. The code of pools is Uniswap's."""
+_USED_UP = Fraction(3, 4)
+"""A failed quote that used so much of its gas ran out of it: an inner call gets 63 of 64 parts."""
 _QUOTE = bytes.fromhex("cdca1753")
 _RESERVES = bytes.fromhex("0902f1ac")
 _PRICE = bytes.fromhex("3850c7bd")
 _LIQUIDITY = bytes.fromhex("1a686502")
 _MOST_PAIRS = 4096
-_GAS_CAP = 50_000_000
-"""geth's `--rpc.gascap`."""
-_OUT_OF_GAS = re.compile(r"out ?of ?gas", re.IGNORECASE)
 _Q96 = 2**96
+
+_Parts = Mapping[Path, Sequence[int]]
+"""Paths with the amounts that they are quoted for."""
+_Outputs = dict[Path, Sequence[int]]
 
 
 @dataclass(slots=True)
@@ -77,7 +98,11 @@ class Adapter:
         self._node = node
         self._clock = clock
         self._hubs = tuple(hubs)
-        self._known: LRUCache[frozenset[Address], _Pair] = LRUCache(_MOST_PAIRS)
+        self._pairs: LRUCache[frozenset[Address], _Pair] = LRUCache(_MOST_PAIRS)
+        self._ran_out: TTLCache[Path, int]
+        self._ran_out = TTLCache(_MOST_PAIRS, REMEMBERED_S, timer=clock.monotonic)
+        self._burning: TTLCache[frozenset[Address], None]
+        self._burning = TTLCache(_MOST_PAIRS, REMEMBERED_S, timer=clock.monotonic)
 
     async def route(self, request: RouteRequest) -> Route:
         split = await self._split(request)
@@ -103,83 +128,135 @@ class Adapter:
 
     async def _split(self, request: RouteRequest | SourcePriceRequest) -> Split:
         sell, buy, amount = request.sell.address, request.buy.address, request.sell_amount
-        wanted = list(pairs(sell, buy, self._hubs))
-        unknown = [pair for pair in wanted if frozenset(pair) not in self._known]
-        if unknown:
-            await self._read([pool for pair in unknown for pool in pools_of(*pair)], {}, amount)
-        depths = self._depths(wanted)
-        paths = candidates(sell, buy, amount, self._hubs, depths)
-        if not paths:
-            raise NoRoute(NoRouteReason.NO_ROUTE, "no pool of Uniswap V2 or V3")
-        asked = {path: v3_steps(path, depths, amount) for path in paths if not path.is_v2}
-        quoted = await self._read(self._due(wanted), asked, amount)
-        depths = self._depths(wanted)
-        quoted |= {path: v2_outputs(path, depths, amount) for path in paths if path.is_v2}
-        rate = per_wei(buy, WETH, depths)
-        cost = None if rate is None else rate * Fraction(request.gas_price_wei)
-        split = best_split({path: outs for path, outs in quoted.items() if any(outs)}, cost)
+        used = list(pairs(sell, buy, self._hubs))
+        unread = [pair for pair in used if frozenset(pair) not in self._pairs]
+        try:
+            if unread:
+                await self._read([pool for pair in unread for pool in pools_of(*pair)], {})
+            outputs = await self._quoted(sell, buy, amount, used)
+        except NodeUnavailable as error:
+            raise NoRoute(NoRouteReason.UNAVAILABLE, f"the node: {error}"[:120]) from None
+        rate = per_wei(buy, WETH, self._depths(used))
+        is_whole = rate is None or amount < STEPS
+        cost = None if rate is None or is_whole else rate * Fraction(request.gas_price_wei)
+        split = best_split(best_paths(outputs), cost)
         if split is None or split.output <= 0:
             raise NoRoute(NoRouteReason.NO_ROUTE, "no pool of Uniswap V2 or V3 takes this amount")
         return split
 
-    def _depths(self, wanted: Sequence[Pair]) -> dict[Pool, Depth]:
-        known = [self._known.get(frozenset(pair)) for pair in wanted]
-        return {pool: depth for one in known if one for pool, depth in one.depths.items()}
+    async def _quoted(
+        self, sell: Address, buy: Address, amount: int, used: Sequence[Pair]
+    ) -> _Outputs:
+        """Return the outputs of all V2 paths, and of the V3 paths that were quoted."""
+        depths = self._depths(used)
+        paths = list(all_paths(sell, buy, self._hubs, depths))
+        if not paths:
+            raise NoRoute(NoRouteReason.NO_ROUTE, "no pool of Uniswap V2 or V3")
+        foreign = {sell, buy}.difference(self._hubs)
+        quotable = [] if self._is_burning(foreign) else [path for path in paths if not path.is_v2]
+        direct = [path for path in quotable if len(path.pools) == 1]
+        deepest = over_hubs(quotable, depths, amount)
+        chosen, others = deepest[:OVER_HUBS], deepest[OVER_HUBS:]
+        asked = self._parts([*direct, *chosen], depths, amount)
+        outputs = await self._read(self._due(used), asked)
+        if foreign and asked and all(map(self._ran_out_of, asked.items())):
+            self._burning[frozenset(foreign)] = None
+        elif others:
+            short = [p for p in chosen if p in asked and is_short(p, depths, amount, outputs[p])]
+            if short:
+                others = untried(others, [path for path in chosen if path not in short])
+                outputs |= await self._quoted_instead(others, depths, amount)
+        depths = self._depths(used)
+        return outputs | {path: v2_outputs(path, depths, amount) for path in paths if path.is_v2}
 
-    def _due(self, wanted: Sequence[Pair]) -> list[Pool]:
+    async def _quoted_instead(
+        self, others: Sequence[Path], depths: Depths, amount: int
+    ) -> _Outputs:
+        """Return the outputs of those of the paths that give most for a part of the amount."""
+        sample = [sample_of(amount)]
+        sampled = await self._read((), dict.fromkeys(others, sample))
+        best = sorted((path for path in others if any(sampled[path])), key=lambda p: -sampled[p][0])
+        return await self._read((), self._parts(best[:OVER_HUBS], depths, amount))
+
+    def _parts(self, paths: Sequence[Path], depths: Depths, amount: int) -> _Parts:
+        """Return for each path the parts that it may take, below what ran out of gas lately."""
+        parts: dict[Path, list[int]] = {}
+        for path in paths:
+            end = self._ran_out.get(path, amount + 1)
+            steps = range(1, v3_steps(path, depths, amount) + 1)
+            amounts = [part for step in steps if (part := amount_at(amount, step)) < end]
+            if any(amounts):
+                parts[path] = amounts
+        return parts
+
+    def _is_burning(self, foreign: set[Address]) -> bool:
+        keys = [frozenset({token}) for token in foreign]
+        return any(key in self._burning for key in (*keys, frozenset(foreign)))
+
+    def _ran_out_of(self, asked: tuple[Path, Sequence[int]]) -> bool:
+        """Return whether not even the least amount had enough gas."""
+        path, amounts = asked
+        return self._ran_out.get(path, amounts[-1] + 1) <= next(filter(None, amounts))
+
+    def _depths(self, used: Sequence[Pair]) -> dict[Pool, Depth]:
+        read = [self._pairs.get(frozenset(pair)) for pair in used]
+        return {pool: depth for pair in read if pair for pool, depth in pair.depths.items()}
+
+    def _due(self, used: Sequence[Pair]) -> list[Pool]:
         """Return the pools to read: those that exist, and from time to time the others."""
         due: list[Pool] = []
-        for pair in wanted:
-            known = self._known.get(frozenset(pair))
-            if known is None or self._clock.monotonic() - known.looked_at >= ABSENT_S:
+        for pair in used:
+            read = self._pairs.get(frozenset(pair))
+            if read is None or self._clock.monotonic() - read.looked_at >= ABSENT_S:
                 due += pools_of(*pair)
             else:
-                due += known.depths
+                due += read.depths
         return due
 
-    async def _read(
-        self, pools: Sequence[Pool], paths: Mapping[Path, int], amount: int
-    ) -> dict[Path, list[int]]:
-        """Read pools into the cache; return V3 paths' outputs for so many parts. Raises NoRoute."""
+    async def _read(self, pools: Sequence[Pool], asked: _Parts) -> _Outputs:
+        """Read pools into the cache; return the outputs of V3 paths. Raises NodeUnavailable."""
         states = [view for pool in pools for view in state_views(pool)]
-        quotes = [
-            _quotes(path, [amount_at(amount, step + 1) for step in range(steps)])
-            for path, steps in paths.items()
-        ]
-        try:
-            answers = iter(await self._answers([states, *quotes]))
-        except NodeUnavailable as error:
-            raise NoRoute(NoRouteReason.UNAVAILABLE, f"the node: {error}"[:120]) from None
-        now = self._clock.monotonic()
-        for pool in pools:
-            depth = depth_of(pool, [next(answers) for _ in state_views(pool)])
-            known = self._known.setdefault(pool.tokens, _Pair(now))
-            known.depths.pop(pool, None)
-            if depth is not None:
-                known.depths[pool] = depth
-        for tokens, read in Counter(pool.tokens for pool in pools).items():
-            if read == len(pools_of(*tokens)):
-                self._known[tokens].looked_at = now
+        quotes = [_quotes(path, amounts) for path, amounts in asked.items()]
+        calls = [multicall.call(states, gas=_STATE_GAS * (1 + len(states)))] if states else []
+        calls += map(multicall.limited_call, quotes)
+        results = iter(await self._node.batch(calls))
+        if states:
+            self._store(pools, multicall.answers(next(results), len(states)))
         return {
-            path: _outputs([next(answers) for _ in range(steps)]) for path, steps in paths.items()
+            path: self._outputs(path, amounts, _limited(result, quote))
+            for (path, amounts), quote, result in zip(asked.items(), quotes, results, strict=True)
         }
 
-    async def _answers(self, parts: Sequence[Sequence[ViewCall]]) -> list[bytes | None]:
-        """Return the answers to all views, of one call. Raises NodeUnavailable.
+    def _store(self, pools: Sequence[Pool], answers: Sequence[bytes | None]) -> None:
+        left, now = iter(answers), self._clock.monotonic()
+        for pool in pools:
+            depth = depth_of(pool, [next(left) for _ in state_views(pool)])
+            pair = self._pairs.setdefault(pool.tokens, _Pair(now))
+            pair.depths.pop(pool, None)
+            if depth is not None:
+                pair.depths[pool] = depth
+        for tokens, count in Counter(pool.tokens for pool in pools).items():
+            if count == len(pools_of(*tokens)):
+                self._pairs[tokens].looked_at = now
 
-        If they need more gas than the node gives to one, each part has a call of its own: a pool
-        whose liquidity ends then costs only its own path.
+    def _outputs(
+        self, path: Path, amounts: Sequence[int], answers: Sequence[LimitedAnswer]
+    ) -> list[int]:
+        """Return the outputs up to the first part that adds nothing: the pools cannot take it.
+
+        Parts of few smallest units may add nothing, too.
         """
-        views = [view for part in parts for view in part]
-        [result] = await self._node.batch([multicall.call(views, gas=_GAS_CAP)])
-        if not isinstance(result, RpcErrorObject) or not _OUT_OF_GAS.search(result.message):
-            return multicall.answers(result, len(views))
-        calls = [multicall.call(part, gas=_GAS_CAP) for part in parts]
-        found: list[bytes | None] = []
-        for part, each in zip(parts, await self._node.batch(calls), strict=True):
-            is_over = isinstance(each, RpcErrorObject) and _OUT_OF_GAS.search(each.message)
-            found += [None] * len(part) if is_over else multicall.answers(each, len(part))
-        return found
+        outputs: list[int] = []
+        left = iter(answers)
+        for before, amount in pairwise((0, *amounts)):
+            data, gas = next(left) if amount else (None, 0)
+            if data is None and gas >= _USED_UP * QUOTE_GAS * len(path.pools):
+                self._ran_out[path] = min(amount, self._ran_out.get(path, amount))
+            output, last = read_uint(data) or 0, outputs[-1] if outputs else 0
+            if output < last or (amount > before and last == output > len(outputs)):
+                break
+            outputs.append(output)
+        return outputs
 
 
 def state_views(pool: Pool) -> list[ViewCall]:
@@ -203,21 +280,18 @@ def depth_of(pool: Pool, answers: Sequence[bytes | None]) -> Depth | None:
     return Depth(liquidity * _Q96 // one, liquidity * one // _Q96)
 
 
-def _quotes(path: Path, amounts: Sequence[int]) -> list[ViewCall]:
-    """Return the call of `quoteExactInput(path, amount)` for each amount."""
+def _quotes(path: Path, amounts: Sequence[int]) -> list[LimitedCall]:
+    """Return the call of `quoteExactInput(path, amount)` for each amount above 0."""
     start, packed = _QUOTE + word(64), abi_bytes(v3_path(path.leg(0)))
-    return [ViewCall(QUOTER, start + word(amount) + packed) for amount in amounts]
+    gas = QUOTE_GAS * len(path.pools)
+    return [LimitedCall(QUOTER, gas, start + word(each) + packed) for each in amounts if each]
 
 
-def _outputs(answers: Sequence[bytes | None]) -> list[int]:
-    """Return the outputs up to the first part that adds nothing: the pools cannot take it."""
-    found: list[int] = []
-    for answer in answers:
-        output = read_uint(answer) or 0
-        if output <= (found[-1] if found else 0):
-            break
-        found.append(output)
-    return found
+def _limited(result: Result, quotes: Sequence[LimitedCall]) -> Sequence[LimitedAnswer]:
+    """Return the answers; where the node ended the whole call, each used all its gas."""
+    if isinstance(result, RpcErrorObject) and result.is_verdict:
+        return [LimitedAnswer(None, quote.gas) for quote in quotes]
+    return multicall.limited_answers(result, len(quotes))
 
 
 def _dex(split: Split) -> str:

@@ -2,6 +2,12 @@
 
 A path is one pool, or two of the same version over a hub token. Its outputs are known at every
 tenth of the amount, and grow ever more slowly, so that taking the best next tenth is optimal.
+
+The depth of a V3 pool at its price says little: liquidity in one tick is cheap and looks deep, at
+any price. So each kind of path has places of its own, which no other kind can take: paths of V2,
+whose outputs are computed, V3 paths of one pool, and V3 paths over a hub. Among the last the depth
+chooses which are quoted first. Where a quote shows that it chose wrongly, each other pool beside
+the two tokens is tried.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,11 +25,13 @@ STEPS = 10
 """Parts of the amount. More would find better splits, and cost the node more."""
 MOST_LEGS = 4
 CANDIDATES = 8
-"""Paths whose outputs are read."""
-_SLICE = Fraction(3, 10)
-"""Candidates are compared by what they give for this part of the amount."""
-_PLAIN = CANDIDATES // 2
-"""Places for paths of V2 or of one pool: pools of others that look deep cannot take these."""
+"""Paths that a split chooses from."""
+OVER_HUBS = 4
+"""V3 paths over a hub whose outputs are quoted for all parts."""
+SAMPLE_STEP = 3
+"""Paths are compared by what they give for so many parts of the amount."""
+_SHORT = Fraction(4, 5)
+"""A quote below this share of what the depths promise shows that they are false."""
 _MOST_DEPTH = Fraction(1, 4)
 """Parts above this share of a V3 pool's depth at its price are not asked for.
 
@@ -132,18 +140,45 @@ def path_gives(path: Path, depths: Depths, amount: int) -> int:
     return amount
 
 
-def candidates(
-    sell: Address, buy: Address, amount: int, hubs: Iterable[Address], depths: Depths
-) -> list[Path]:
-    """Return the paths that give most for a part of the amount, the best first."""
-    part = max(1, int(amount * _SLICE))
-    found = {path: path_gives(path, depths, part) for path in _paths(sell, buy, hubs, depths)}
-    best = sorted((path for path, out in found.items() if out), key=lambda path: -found[path])
-    plain = [path for path in best if path.is_v2 or len(path.pools) == 1][:_PLAIN]
-    return (plain + [path for path in best if path not in plain])[:CANDIDATES]
+def over_hubs(paths: Iterable[Path], depths: Depths, amount: int) -> list[Path]:
+    """Return the V3 paths over a hub that can take a part of the amount, the deepest first."""
+    promised = {
+        path: path_gives(path, depths, sample_of(amount))
+        for path in paths
+        if not path.is_v2 and len(path.pools) > 1 and v3_steps(path, depths, amount)
+    }
+    return sorted(promised, key=lambda path: -promised[path])
 
 
-def _paths(sell: Address, buy: Address, hubs: Iterable[Address], depths: Depths) -> Iterator[Path]:
+def is_short(path: Path, depths: Depths, amount: int, outputs: Sequence[int]) -> bool:
+    """Return whether the quoted outputs are far below what the depths of the pools promise."""
+    step = min(SAMPLE_STEP, v3_steps(path, depths, amount))
+    quoted = outputs[step - 1] if len(outputs) >= step else 0
+    return quoted < _SHORT * path_gives(path, depths, amount_at(amount, step))
+
+
+def untried(paths: Iterable[Path], tried: Iterable[Path]) -> list[Path]:
+    """Return the first of the paths for each pool that no tried path has, at either of its ends."""
+    seen = {(end, path.pools[end]) for path in tried for end in (0, -1)}
+    chosen = []
+    for path in paths:
+        ends = {(end, path.pools[end]) for end in (0, -1)}
+        if not ends <= seen:
+            chosen.append(path)
+            seen |= ends
+    return chosen
+
+
+def best_paths(outputs: Mapping[Path, Sequence[int]]) -> dict[Path, Sequence[int]]:
+    """Return the paths that give most for the sample, or for what they take of it."""
+    rows = [(path, known) for path, known in outputs.items() if any(known)]
+    rows.sort(key=lambda row: -row[1][min(SAMPLE_STEP, len(row[1])) - 1])
+    return dict(rows[:CANDIDATES])
+
+
+def all_paths(
+    sell: Address, buy: Address, hubs: Iterable[Address], depths: Depths
+) -> Iterator[Path]:
     for pool in pools_of(sell, buy):
         if pool in depths:
             yield Path((sell, buy), (pool,))
@@ -157,6 +192,10 @@ def _paths(sell: Address, buy: Address, hubs: Iterable[Address], depths: Depths)
 
 def amount_at(amount: int, step: int) -> int:
     return amount * step // STEPS
+
+
+def sample_of(amount: int) -> int:
+    return max(1, amount_at(amount, SAMPLE_STEP))
 
 
 def v2_outputs(path: Path, depths: Depths, amount: int) -> list[int]:
@@ -200,8 +239,8 @@ def best_split(outputs: Mapping[Path, Sequence[int]], gas_cost: Fraction | None)
     """Return the split with the most output after gas; None if no path takes the amount.
 
     `outputs` are those of 1 to STEPS parts; fewer, if a path cannot take the rest. `gas_cost` is
-    in smallest units of the bought token for one unit of gas; None if it is not known: then there
-    is no split.
+    in smallest units of the bought token for one unit of gas; None for a single path: where it is
+    not known, and where a part of the amount could be 0.
     """
     gains = {
         path: [now - before for before, now in pairwise((0, *known))]
@@ -229,7 +268,7 @@ def _fill(gains: Sequence[Sequence[int]]) -> tuple[int, list[int]] | None:
     """Give each part to the path that pays most for it; return the sum and the parts."""
     parts, total, ends = [0] * len(gains), 0, [len(each) for each in gains]
     for _ in range(STEPS):
-        most, at = 0, -1
+        most, at = -1, -1  # a part of few smallest units may add nothing
         for n, each in enumerate(gains):
             if parts[n] < ends[n] and each[parts[n]] > most:
                 most, at = each[parts[n]], n
