@@ -68,8 +68,8 @@ async def test_one_batch_is_one_request(http: HttpClient, one: FakeNode) -> None
     await bench.rpc.batch([GAS, NONCE])
     await bench.rpc.batch([GAS, NONCE])
     assert one.batches == [
-        ["eth_gasPrice", "eth_getTransactionCount", "eth_chainId"],
-        ["eth_gasPrice", "eth_getTransactionCount"],
+        ["eth_chainId", "eth_gasPrice", "eth_getTransactionCount"],
+        ["eth_chainId", "eth_gasPrice", "eth_getTransactionCount"],
     ]
 
 
@@ -226,6 +226,94 @@ async def test_a_node_of_another_chain_is_never_used(http: HttpClient, one: Fake
     for _ in range(2):
         with pytest.raises(NodeUnavailable, match="it serves chain 137, not 1"):
             await bench.gas()
+
+
+async def test_a_url_that_begins_to_lead_to_another_chain_is_used_no_more(
+    http: HttpClient, one: FakeNode, two: FakeNode
+) -> None:
+    """A restarted test node, a provider's route or a DNS record may change at any time."""
+    bench = Bench(http, one)
+    assert await bench.gas() == "0x1"
+    one.chain_id = 11155111
+    with pytest.raises(NodeUnavailable, match="it serves chain 11155111, not 1"):
+        await bench.gas()
+    one.chain_id = 1
+    assert await bench.gas() == "0x1"
+    both = Bench(http, one, two)
+    assert await both.gas() == "0x1"
+    one.chain_id = 11155111
+    assert await both.gas() == "0x2"
+
+
+async def test_a_batch_limit_of_one_leaves_each_answer_proven(
+    http: HttpClient, one: FakeNode
+) -> None:
+    def limited(replies: list[dict[str, Any]]) -> bytes:
+        if len(replies) == 1:
+            return msgspec.json.encode(replies)
+        return msgspec.json.encode(REFUSED | {"id": None})
+
+    one.mangle = limited
+    bench = Bench(http, one)
+    assert [value(r, str) for r in await bench.rpc.batch([GAS, NONCE])] == ["0x1", "0x5"]
+    one.chain_id = 5
+    with pytest.raises(NodeUnavailable, match="it serves chain 5"):
+        await bench.gas()
+
+
+REFUSED = {"jsonrpc": "2.0", "error": {"code": -32600, "message": "batch too large"}}
+
+
+@pytest.mark.parametrize("limit", [2, 5])
+async def test_a_limit_is_learned_from_a_list_of_one_entry(
+    limit: int, http: HttpClient, one: FakeNode
+) -> None:
+    """geth with --rpc.batch-request-limit answers so, with the id of the first call."""
+
+    def limited(replies: list[dict[str, Any]]) -> bytes:
+        if len(replies) <= limit:
+            return msgspec.json.encode(replies)
+        return msgspec.json.encode([REFUSED | {"id": replies[0]["id"]}])
+
+    one.mangle = limited
+    bench = Bench(http, one)
+    results = await bench.rpc.batch([GAS, NONCE] * 9)
+    assert [value(result, str) for result in results] == ["0x1", "0x5"] * 9
+    learned = len(one.batches)
+    await bench.rpc.batch([GAS, NONCE] * 9)
+    assert max(map(len, one.batches[learned:])) <= limit, "it is remembered"
+
+
+@pytest.mark.parametrize("code", [-32003, -32008])
+async def test_calls_that_an_answer_had_no_room_for_are_asked_again(
+    code: int, http: HttpClient, one: FakeNode
+) -> None:
+    """geth answers 25 MB, and each later entry with an error."""
+
+    def full(replies: list[dict[str, Any]]) -> bytes:
+        error = {"code": code, "message": "response too large"}
+        return msgspec.json.encode(
+            [*replies[:3], *({"id": r["id"], "error": error} for r in replies[3:])]
+        )
+
+    one.mangle = full
+    results = await Bench(http, one).rpc.batch([GAS, NONCE] * 4)
+    assert [value(result, str) for result in results] == ["0x1", "0x5"] * 4
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_busy_node_is_not_paused(
+    status: int, http: HttpClient, one: FakeNode, two: FakeNode
+) -> None:
+    """Nethermind answers 503 to what waits for more than half a second."""
+    bench = Bench(http, one, two)
+    one.mangle = lambda replies: Answer(b'{"error":{"code":-32005}}', status=status)
+    for _ in range(4):
+        assert await bench.gas() == "0x2"
+    two.mangle = MANGLED["status 500"]
+    one.mangle = None
+    assert await bench.gas() == "0x1"
+    assert [node.is_paused for node in bench.rpc.nodes()] == [False, False]
 
 
 async def test_the_only_node_is_asked_again_at_once(http: HttpClient, one: FakeNode) -> None:

@@ -50,7 +50,7 @@ async def test_batches_shrink_until_the_receipts_fit(chain: NodeChain, node: Fak
     found = await chain.receipts(HASHES)
     assert list(found) == HASHES
     assert None not in found.values()
-    assert asked(node) == [16, 8, 4, 4, 4, 4]
+    assert asked(node) == [15, 7, 3, 3, 3, 3, 3, 1]
 
 
 async def test_a_receipt_that_never_fits_is_left_out_alone(
@@ -83,7 +83,7 @@ async def test_a_node_that_limits_a_batch_is_asked_again_for_the_rest(
     node.mangle = limited
     found = await chain.receipts(HASHES)
     assert set(found) == set(HASHES)
-    assert asked(node) == [1, 16, 12, 8, 4]
+    assert asked(node) == [1, 15, 12, 8, 4, 1]
 
 
 async def test_one_refused_receipt_is_left_out(chain: NodeChain, node: FakeNode) -> None:
@@ -113,7 +113,7 @@ async def test_a_node_that_refuses_every_call_is_away(chain: NodeChain, node: Fa
     node.answers |= {RECEIPTS: refuse, "eth_blockNumber": refuse}
     with pytest.raises(NodeUnavailable):
         await chain.receipts(HASHES)
-    assert asked(node) == [16]
+    assert asked(node) == [15]
 
 
 async def test_a_large_answer_does_not_pause_the_node(node: FakeNode) -> None:

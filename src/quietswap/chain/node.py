@@ -72,7 +72,8 @@ class NodeChain:
         self._rpc = rpc
         self._clock = clock
         self._head_ttl_s = head_ttl_s
-        self._batch_size = batch_size
+        self._room = max(batch_size - 2, 1)
+        """Calls of one batch, beside those that tell the chain and the block."""
         self._below = below
         self._newest = NewestBlock(clock)
         self._simulator = SwapSimulator(rpc, clock, below=below, measures_itself=measures_itself)
@@ -313,7 +314,7 @@ class NodeChain:
         return reads.head(header).number
 
     async def receipts(self, tx_hashes: Sequence[str]) -> Mapping[str, Receipt | None]:
-        return await read_receipts(self._rpc, tx_hashes, self._batch_size - 1, self._newest)
+        return await read_receipts(self._rpc, tx_hashes, self._room, self._newest)
 
     async def pending_nonce(self, wallet: Address) -> int:
         counts = [reads.count(wallet, "latest"), reads.count(wallet, "pending")]
@@ -325,9 +326,8 @@ class NodeChain:
 
     async def _batches(self, calls: Sequence[RpcCall]) -> list[Result]:
         results: list[Result] = []
-        size = self._batch_size - 1  # and the call that tells the block
-        for start in range(0, len(calls), size):
-            results += await self._recent(calls[start : start + size])
+        for start in range(0, len(calls), self._room):
+            results += await self._recent(calls[start : start + self._room])
         return results
 
 

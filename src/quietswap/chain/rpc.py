@@ -16,6 +16,8 @@ from msgspec.structs import replace
 from quietswap import observe
 from quietswap.chain.chain import NodeUnavailable
 from quietswap.chain.rpc_wire import (
+    BATCH_TOO_LARGE,
+    RESPONSE_TOO_LARGE,
     BatchRefused,
     MalformedResult,
     Result,
@@ -41,7 +43,11 @@ from quietswap.http_client import (
 MAX_BYTES = 32 * 1024 * 1024
 """Bytes. A full block of calldata has several megabytes of JSON."""
 
-_TOO_LARGE = "too_large"
+_TOO_LARGE, _BUSY = "too_large", "busy"
+_STILL_SERVES = (_TOO_LARGE, _BUSY)
+"""Kinds of failure of a node that answers, but not to this batch, or not now."""
+_BUSY_STATUS = (429, 503)
+_CHAIN_ID = RpcCall("eth_chainId")
 _HEIGHT_TTL_S = 60.0
 _UNSUPPORTED_TTL_S = 15.0
 _METHODS = 64
@@ -68,8 +74,6 @@ class NodeHealth:
         self.url = url
         self.index = index
         self.name = f"{parts.hostname or 'node'}#{index + 1}"
-        self.proven = False
-        """Whether it returned the expected chain id."""
         self.circuit = CircuitBreaker(clock, failures=failures, pause_s=pause_s)
         self.height: int | None = None
         self.height_at = -math.inf
@@ -77,7 +81,7 @@ class NodeHealth:
         self.lacks = TTLCache(_METHODS, _UNSUPPORTED_TTL_S, timer=clock.monotonic)
         """Methods that it does not support."""
         self.most_calls = most_calls
-        """Calls in one batch: the setting, or less as its refusals taught."""
+        """Calls in one batch, with the chain id: the setting, or less as its refusals taught."""
         self._secrets = secrets_of(url)
 
     def masked(self, text: str, limit: int = 200) -> str:
@@ -164,6 +168,10 @@ class NodeReads(Protocol):
         """Return one result per call, in order. Raises NodeUnavailable."""
 
 
+class _BatchTooLarge(Exception):
+    """A node refused a batch for its size; the node's limit is lower now."""
+
+
 class _NoAnswer(Exception):
     """A node returned no usable response to a batch; `kind` is one word, the text is masked."""
 
@@ -176,8 +184,9 @@ class NodeRpcClient:
     """A batch client over several node URLs.
 
     `timeout_s` limits one attempt at one node, `batch_size` the calls in one batch.
-    A node of another chain than `chain_id` is never used. With several nodes, the height of all is
-    read every `probe_pause_s` seconds.
+    Each answer of a node contains its chain id: one URL may lead to another chain at any time, and
+    an answer of another chain than `chain_id` is never used. With several nodes, the height of all
+    is read every `probe_pause_s` seconds.
     """
 
     def __init__(
@@ -266,25 +275,20 @@ class NodeRpcClient:
         return settled
 
     async def _ask(self, node: NodeHealth, calls: Sequence[RpcCall], post: Post) -> list[Result]:
-        """Return the results of one node, which must have proven its chain id by then."""
-        proves = not node.proven  # another call may prove it while this one is in flight
-        asked = [*calls, RpcCall("eth_chainId")] if proves else calls
+        """Return the results of one node. Raises _NoAnswer, which is recorded and reported."""
         try:
-            results = await self._exchange(node, asked, post)
-            if proves:
-                self._prove(node, results.pop())
+            results = await self._exchange(node, calls, post)
+            if node.most_calls == 1:  # no answer has room for the chain id
+                _check_chain((await self._request(node, [_CHAIN_ID], post))[0], self._chain_id)
         except _NoAnswer as error:
-            if error.kind != _TOO_LARGE:  # the node answers; what was asked is too much
-                node.circuit.record_failure()
-            self._on_failure(node.name, error.kind, str(error))
+            self._record_failure(node, error)
             raise
         return results
 
-    def _prove(self, node: NodeHealth, result: Result) -> None:
-        served = _number(result)
-        if served != self._chain_id:
-            raise _NoAnswer("wrong_chain", f"it serves chain {served}, not {self._chain_id}")
-        node.proven = True
+    def _record_failure(self, node: NodeHealth, error: _NoAnswer) -> None:
+        if error.kind not in _STILL_SERVES:
+            node.circuit.record_failure()
+        self._on_failure(node.name, error.kind, str(error))
 
     async def _post(self, url: str, body: bytes) -> HttpReply:
         return await self._http.post(
@@ -295,10 +299,33 @@ class NodeRpcClient:
         self, node: NodeHealth, calls: Sequence[RpcCall], post: Post
     ) -> list[Result]:
         """Return the results of one node; in several batches if it takes only smaller ones."""
-        most = node.most_calls
-        if len(calls) > most:
-            pieces = [calls[at : at + most] for at in range(0, len(calls), most)]
-            return [r for piece in pieces for r in await self._exchange(node, piece, post)]
+        room = max(node.most_calls - 1, 1)
+        if len(calls) > room:
+            return await self._in_pieces(node, calls, room, post)
+        try:
+            if node.most_calls == 1:
+                return await self._request(node, calls, post)
+            chain, *results = await self._request(node, [_CHAIN_ID, *calls], post)
+        except _BatchTooLarge:
+            return await self._exchange(node, calls, post)
+        _check_chain(chain, self._chain_id)
+        answered = _answered(results)
+        if answered == len(results) or len(results) == 1:
+            return results
+        if answered == 0:
+            return await self._in_pieces(node, calls, (len(calls) + 1) // 2, post)
+        return results[:answered] + await self._exchange(node, calls[answered:], post)
+
+    async def _in_pieces(
+        self, node: NodeHealth, calls: Sequence[RpcCall], size: int, post: Post
+    ) -> list[Result]:
+        pieces = [calls[at : at + size] for at in range(0, len(calls), size)]
+        return [r for piece in pieces for r in await self._exchange(node, piece, post)]
+
+    async def _request(
+        self, node: NodeHealth, calls: Sequence[RpcCall], post: Post
+    ) -> list[Result]:
+        """Return the results of one request. Raises _BatchTooLarge after it has learned a limit."""
         first = self._next_id
         self._next_id += len(calls)
         body = request_body(calls, first)
@@ -307,25 +334,33 @@ class NodeRpcClient:
         except HttpError as error:
             raise _NoAnswer(_kind(error), node.masked(str(error))) from None
         results: list[Result] = []
-        fault = None
+        fault, refusal = None, None
         try:
             results = read_replies(reply.body, first, len(calls))
-            words = _refused_by_limit(results)
+            refusal = _refused_by_limit(results)
         except MalformedResult as error:
             fault = error
-            words = str(error) if isinstance(error, BatchRefused) else ""
-        limit = batch_limit(words, len(calls), too_large=reply.status == 413)
-        if limit is not None:
-            node.most_calls = limit
-            self._on_failure(node.name, "batch_limit", f"{limit} calls: {node.masked(words)}")
-            return await self._exchange(node, calls, post)
+            refusal = error.refusal if isinstance(error, BatchRefused) else None
+        self._learn_limit(node, len(calls), reply, refusal)
         if reply.status != 200:
+            kind = _BUSY if reply.status in _BUSY_STATUS else "status"
             text = ": ".join(filter(None, (f"HTTP status {reply.status}", reply.words())))
-            raise _NoAnswer("status", node.masked(text))
+            raise _NoAnswer(kind, node.masked(text))
         if fault is not None:
             said = reply.words() if not isinstance(fault, BatchRefused) else ""
             raise _NoAnswer("malformed", node.masked(": ".join(filter(None, (str(fault), said)))))
         return [_masked(result, node) for result in results]
+
+    def _learn_limit(
+        self, node: NodeHealth, asked: int, reply: HttpReply, refusal: RpcErrorObject | None
+    ) -> None:
+        words = "" if refusal is None else refusal.message
+        is_named = refusal is not None and refusal.code in BATCH_TOO_LARGE
+        limit = batch_limit(words, asked, too_large=is_named or reply.status == 413)
+        if limit is not None:
+            node.most_calls = limit
+            self._on_failure(node.name, "batch_limit", f"{limit} calls: {node.masked(words)}")
+            raise _BatchTooLarge
 
     async def _keep_probed(self) -> None:
         """Start a check of all nodes if it is due. Only the first check is awaited."""
@@ -351,15 +386,10 @@ class NodeRpcClient:
         started = self._clock.monotonic()
         height, reason = None, None
         try:
-            chain, latest = await self._exchange(
-                node, [RpcCall("eth_chainId"), RpcCall("eth_blockNumber")], self._post
-            )
-            self._prove(node, chain)
+            [latest] = await self._ask(node, [RpcCall("eth_blockNumber")], self._post)
             height = _number(latest)
             self._nodes.seen_at(node, height)
         except _NoAnswer as error:
-            node.circuit.record_failure()
-            self._on_failure(node.name, error.kind, str(error))
             reason = str(error)
         return height, self._clock.monotonic() - started, reason
 
@@ -384,10 +414,30 @@ def _number(result: Result) -> int:
         raise _NoAnswer("malformed", "it did not answer a number") from None
 
 
-def _refused_by_limit(results: Sequence[Result]) -> str:
-    """Return the words of an entry that names a limit of batches: some nodes repeat it in each."""
+def _check_chain(result: Result, chain_id: int) -> None:
+    served = _number(result)
+    if served != chain_id:
+        raise _NoAnswer("wrong_chain", f"it serves chain {served}, not {chain_id}")
+
+
+def _refused_by_limit(results: Sequence[Result]) -> RpcErrorObject | None:
+    """Return an entry that names a limit of batches: some nodes repeat it in each."""
     errors = (one for one in results if isinstance(one, RpcErrorObject) and not one.is_verdict)
-    return next((one.message for one in errors if "batch" in one.message.lower()), "")
+    return next((one for one in errors if "batch" in one.message.lower()), None)
+
+
+def _answered(results: Sequence[Result]) -> int:
+    """Return how many results came before a node ended its answer, which had become too large."""
+    count = len(results)
+    while count and _is_too_large(results[count - 1]):
+        count -= 1
+    return count
+
+
+def _is_too_large(result: Result) -> bool:
+    if not isinstance(result, RpcErrorObject) or result.is_verdict:
+        return False
+    return result.code in RESPONSE_TOO_LARGE
 
 
 def _masked(result: Result, node: NodeHealth) -> Result:

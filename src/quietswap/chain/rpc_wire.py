@@ -44,12 +44,26 @@ def hex_bytes(text: str) -> bytes:
 
 
 _NULL = msgspec.Raw(b"null")
-_VERDICT_WORDS = re.compile(
-    "revert|insufficient funds|gas required exceeds|out of gas|outofgas|invalid opcode|invalid jump"
+_EXECUTION_CODES = (3, -32015)
+"""Codes of a call that the EVM ended: a revert in geth, any failure in Nethermind."""
+_EXECUTION_WORDS = re.compile(
+    "revert|gas required exceeds|out of gas|outofgas|invalid opcode|invalid jump"
     "|memoryoog|memorylimitoog"  # revm: memory costs more than the gas limit
     "|gas uint64 overflow"  # geth: the same
     "|evm error"  # anvil: prefix of every execution error
 )
+"""Nodes answer an execution without a revert with the code of any other failure, -32000."""
+_FUNDS_WORDS = re.compile("insufficient funds|insufficient balance")
+"""The call never ran, though some nodes answer it with code and data of an execution."""
+_RETURNED = re.compile(r"(?:Reverted )?(0x(?:[0-9a-fA-F]{2})*)", re.ASCII)
+"""What a call returned. Nethermind writes a word before it."""
+BATCH_TOO_LARGE = (-32600, -32003, -32008, -32010, -32011)
+"""Codes of a refusal of a whole batch for its size or for that of its answer: geth has the first
+two, and every node that is built with jsonrpsee (reth) the others."""
+RESPONSE_TOO_LARGE = (-32003, -32008, -32011)
+"""The same for the last entries of a batch."""
+_UNSUPPORTED_CODES = (-32601, -32004)
+"""JSON-RPC's own, and that of EIP-1474."""
 _UNSUPPORTED_WORDS = re.compile(
     "not found|not supported|not available|does not exist|unsupported|unknown|not whitelisted"
     "|not allowed"
@@ -71,21 +85,34 @@ class RpcErrorObject(msgspec.Struct, frozen=True):
     data: str | None = None
 
     @property
+    def is_execution(self) -> bool:
+        """Whether the EVM ran the call and ended it: by a revert, or because it lacked gas.
+
+        Known by code and data. Words count only where a node has no code of its own for it.
+        """
+        text = self.message.lower()
+        if _FUNDS_WORDS.search(text):
+            return False
+        has_data = self.data is not None
+        return self.code in _EXECUTION_CODES or has_data or bool(_EXECUTION_WORDS.search(text))
+
+    @property
     def is_verdict(self) -> bool:
         """Whether the call caused the error, so that every node returns it.
 
-        Code 3 is a revert in geth; eth_simulateV1 uses the codes -380xx
+        eth_simulateV1 uses the codes -380xx for a call that is refused before it runs
         (https://ethereum.github.io/execution-apis/api-documentation/).
         """
-        own = self.code == 3 or -38999 <= self.code <= -38000
-        return own or bool(_VERDICT_WORDS.search(self.message.lower()))
+        is_refused_call = -38999 <= self.code <= -38000
+        lacks_funds = bool(_FUNDS_WORDS.search(self.message.lower()))
+        return is_refused_call or lacks_funds or self.is_execution
 
     @property
     def is_unsupported(self) -> bool:
-        """Whether the node does not support the method, by its code or a known message."""
+        """Whether the node does not support the method; by words, as some have no code for it."""
         text = self.message.lower()
         said = "method" in text and bool(_UNSUPPORTED_WORDS.search(text))
-        return self.code == -32601 or said
+        return self.code in _UNSUPPORTED_CODES or said
 
 
 Result = msgspec.Raw | RpcErrorObject
@@ -113,7 +140,11 @@ class _RefusalWire(msgspec.Struct, frozen=True):
 
 
 class BatchRefused(MalformedResult):
-    """The node answered a whole batch with one error; the text is the node's."""
+    """The node answered a whole batch with one error, the `refusal`; the text is the node's."""
+
+    def __init__(self, refusal: RpcErrorObject) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
 
 
 _LIMIT = re.compile(r"batch\D{0,80}?(\d{1,4})|(\d{1,4})\D{0,40}batch", re.IGNORECASE)
@@ -142,15 +173,25 @@ def request_body(calls: Sequence[RpcCall], first_id: int) -> bytes:
 
 
 def read_replies(body: bytes, first_id: int, count: int) -> list[Result]:
-    """Return the results of a batch in the order of its calls. Raises MalformedResult."""
+    """Return the results of a batch in the order of its calls. Raises MalformedResult.
+
+    A node refuses a whole batch by one error: alone, or as a list of one entry (geth).
+    """
     if body.lstrip()[:1] == b"{":
-        entry = _result(read(body, _RefusalWire))
-        raise BatchRefused(entry.message if isinstance(entry, RpcErrorObject) else "no batch")
+        raise _refused(_result(read(body, _RefusalWire)))
     replies = read(body, list[_ReplyWire])
+    if len(replies) == 1 < count:
+        raise _refused(_result(replies[0]))
     by_id = {_whole(reply.id) - first_id: reply for reply in replies}
     if len(replies) != count or by_id.keys() != set(range(count)):
         raise MalformedResult("a partial batch, or foreign ids")
     return [_result(by_id[i]) for i in range(count)]
+
+
+def _refused(entry: Result) -> BatchRefused:
+    if isinstance(entry, RpcErrorObject):
+        return BatchRefused(entry)
+    return BatchRefused(RpcErrorObject(_ODD_ENTRY, "a partial batch"))
 
 
 def _result(reply: "_ReplyWire | _RefusalWire") -> Result:
@@ -163,8 +204,16 @@ def _result(reply: "_ReplyWire | _RefusalWire") -> Result:
         return RpcErrorObject(_ODD_ENTRY, str(reply.error)[:_LONGEST])
     said, data = reply.error.get("message"), reply.error.get("data")
     text = said if isinstance(said, str) else str(reply.error)
-    hexdata = data if isinstance(data, str) and data.startswith("0x") else None
-    return RpcErrorObject(_whole(reply.error.get("code"), _ODD_ENTRY), text[:_LONGEST], hexdata)
+    code = _whole(reply.error.get("code"), _ODD_ENTRY)
+    return RpcErrorObject(code, text[:_LONGEST], returned_data(data))
+
+
+def returned_data(data: object) -> str | None:
+    """Return the hex that a call returned, by the `data` of its error; None if there is none."""
+    if not isinstance(data, str):
+        return None
+    match = _RETURNED.fullmatch(data)
+    return match[1] if match else None
 
 
 def _whole(number: object, otherwise: int = -1) -> int:

@@ -195,8 +195,8 @@ def _report(node: str, kind: str, reason: str) -> None:
 Send = Callable[[Sequence[RpcCall], Party], Awaitable[Sequence[NodeAnswer]]]
 AT_ONCE = 4
 """Batches of one caller in flight. Further reads wait for one of them, and then go together."""
-MOST_CALLS = 100
-"""Calls in one merged batch."""
+MOST_CALLS = 99
+"""Calls in one merged batch, beside the one that tells the chain."""
 
 
 @dataclass(eq=False, slots=True)

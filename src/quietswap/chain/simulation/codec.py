@@ -12,7 +12,15 @@ from typing import Protocol
 import msgspec
 
 from quietswap.chain.address import Address, from_any_case
-from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, hex_bytes, quantity, value
+from quietswap.chain.rpc_wire import (
+    MalformedResult,
+    Result,
+    RpcCall,
+    hex_bytes,
+    quantity,
+    returned_data,
+    value,
+)
 from quietswap.foreign_text import masked, printable
 from quietswap.quoting.wallet_effects import EventLog, is_effect, parse_log, wallet_word
 
@@ -330,5 +338,5 @@ def _reason(error: _ErrorWire | None, returned: bytes) -> str:
     """Geth returns the revert data in the error, other nodes in the returned bytes."""
     if error is None:
         return reason(returned)
-    data = hex_bytes(error.data) if isinstance(error.data, str) else b""
+    data = hex_bytes(returned_data(error.data) or "0x")
     return reason(data or returned, error.message)

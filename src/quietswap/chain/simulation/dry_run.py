@@ -13,13 +13,11 @@ from dataclasses import replace
 from quietswap.chain import erc20
 from quietswap.chain.address import Address
 from quietswap.chain.chain import DryRun, NodeUnavailable, SignedSwap
-from quietswap.chain.rpc_wire import MalformedResult, Result, RpcCall, RpcErrorObject, hex_bytes
+from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject, hex_bytes
 from quietswap.chain.simulation import codec
 from quietswap.chain.simulation.routes import BalancesBefore, RouteSimulationCodec
 from quietswap.quoting.quote import Route
 from quietswap.routers import batch
-
-_REVERTS = ("revert", "out of gas", "gas required exceeds")
 
 
 class DryRunCodec:
@@ -93,14 +91,9 @@ def read_plain(result: Result) -> DryRun:
     """Return whether an eth_call reverted. Another error gives no result."""
     if not isinstance(result, RpcErrorObject):
         return DryRun(True)
-    text = result.message.lower()
-    if result.code != 3 and not any(word in text for word in _REVERTS):
+    if not result.is_execution:
         return DryRun(None, reason=result.message[:120])
-    try:
-        data = hex_bytes(result.data or "0x")
-    except MalformedResult:
-        data = b""
-    return DryRun(False, reason=codec.reason(data, result.message))
+    return DryRun(False, reason=codec.reason(hex_bytes(result.data or "0x"), result.message))
 
 
 def _read(result: Result, number: str, before: int | None) -> DryRun:
