@@ -76,6 +76,10 @@ class ScriptedChain:
         self.fork_s: int | None = None
         self.is_amsterdam = False
         self.pending = 0
+        self.flipped: dict[Address, int] = {}
+        """Counts of `latest` that no block agrees with."""
+        self.code_used: dict[Address, int] = {}
+        """Counts that no transaction of the wallet made, but its code, at every block."""
         self.facts = WalletSnapshot(
             head=FIRST_NUMBER,
             nonce=7,
@@ -87,7 +91,8 @@ class ScriptedChain:
         self.gas: int | None = None
         self.tried: list[list[SignedSwap]] = []
         self.calls: Counter[str] = Counter()
-        self.blocks = [self._block(FIRST_NUMBER, "0x" + "00" * 32, ())]
+        first = self._block(FIRST_NUMBER, "0x" + "00" * 32, ())
+        self.blocks = [replace(first, time=first.time - 2 * 3600)]
 
     def mine(self, *txs: Tx, blocks: int = 1) -> Block:
         """Add blocks, a slot apart; the transactions go into the first of them."""
@@ -186,12 +191,22 @@ class ScriptedChain:
         return None
 
     async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
-        blocks = self._seen("nonces")
+        return self._counts(self._seen("nonces"), wallets) | self.flipped | self.code_used
+
+    def _counts(self, blocks: Sequence[Block], wallets: Sequence[Address]) -> dict[Address, int]:
         latest = dict.fromkeys(wallets, 0)
         for transaction in (t for b in blocks for t in b.transactions):
             if transaction.sender in latest:
                 latest[transaction.sender] = transaction.nonce + 1
         return latest
+
+    async def nonces_at(
+        self, number: int, block_hash: str, wallets: Sequence[Address]
+    ) -> Mapping[Address, int]:
+        blocks = [b for b in self._seen("nonces_at") if b.number <= number]
+        if blocks[-1].hash != block_hash:
+            raise NodeUnavailable("another block")
+        return self._counts(blocks, wallets) | self.code_used
 
     async def pending_nonce(self, wallet: Address) -> int:
         self._seen("pending_nonce")

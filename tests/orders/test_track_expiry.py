@@ -8,6 +8,7 @@ import pytest
 
 from quietswap.orders.order import Failure, FailureCode, OrderStatus, may_be_mined
 from quietswap.orders.submit import OrderDelivery
+from quietswap.orders.tracking.rules import DEEP
 from tests.orders.tracking import CANCEL, RIVAL, Scene, a_tracker, open_scene
 from tests.scripted_chain import Tx
 from tests.stored_orders import MINUTE_MS
@@ -102,7 +103,7 @@ async def test_what_was_given_up_says_what_took_its_nonce_once_that_is_final(
     assert [(await scene.now(o)).is_at_large for o in orders] == [True, True]
     assert [scene.sends(o) for o in orders] == [0, 0], "nothing given up is sent again"
     scene.chain.finalized = block.number
-    await scene.mine(blocks=8)
+    await scene.mine(blocks=DEEP)
     assert [await scene.verdict(o) for o in orders] == [(OrderStatus.CANCELLED, code)] * 2
     assert scene.tracker.watched == 0
 
@@ -169,6 +170,21 @@ async def test_the_watch_ends_when_the_deciding_block_is_final(
     assert scene.tracker.watched == 0
 
 
+async def test_nothing_is_closed_that_is_not_deep_whatever_a_node_calls_final(
+    scene: Scene,
+) -> None:
+    """geth --dev and proxies call their head final; a node that was killed lost blocks of it."""
+    order, replaced = await scene.order(), await scene.order()
+    block = scene.chain.mine(Tx.of(order), Tx.of(replaced, **RIVAL))
+    closed_at: set[int] = set()
+    for _ in range(DEEP + 8):
+        scene.chain.finalized = scene.chain.blocks[-1].number + 1
+        await scene.mine()
+        if not (await scene.now(order)).watched and not (await scene.now(replaced)).watched:
+            closed_at.add(scene.chain.blocks[-1].number - block.number + 1)
+    assert min(closed_at) >= DEEP
+
+
 async def test_a_routers_deadline_ends_an_order_for_good_by_a_block_past_it(scene: Scene) -> None:
     deadline_s = scene.chain.blocks[-1].time + 24
     order = await scene.order(deadline_s=deadline_s, expires_at_ms=deadline_s * 1000)
@@ -187,13 +203,10 @@ async def test_a_routers_deadline_ends_an_order_for_good_by_a_block_past_it(scen
     assert await scene.verdict(order) == (OrderStatus.FAILED, FailureCode.REVERTED)
 
 
-@pytest.mark.parametrize("clock_s", [7200, -7200])
-async def test_a_routers_deadline_is_past_by_blocks_and_by_no_clock(
-    scene: Scene, clock_s: int
-) -> None:
+async def test_a_clock_ahead_ends_no_order_with_a_routers_deadline(scene: Scene) -> None:
     deadline_s = scene.chain.blocks[-1].time + 36
     order = await scene.order(deadline_s=deadline_s, expires_at_ms=deadline_s * 1000)
-    scene.clock.advance(clock_s)
+    scene.clock.advance(7200)
     seen = []
     for _ in range(5):
         block = scene.chain.blocks[-1]
@@ -201,6 +214,31 @@ async def test_a_routers_deadline_is_past_by_blocks_and_by_no_clock(
         await scene.look()
         seen.append(await scene.status(order))
     assert seen == [OrderStatus.MINING] * 4 + [OrderStatus.CANCELLED]
+
+
+async def test_blocks_ahead_of_every_clock_end_no_order(scene: Scene) -> None:
+    """No block of mainnet is ahead of all clocks: a node that shows one may be wrong."""
+    deadline_s = scene.chain.blocks[-1].time + 36
+    order = await scene.order(deadline_s=deadline_s, expires_at_ms=deadline_s * 1000)
+    days = scene.clock.now_ms() // 1000 + 8 * 86_400
+    for slot in range(4):
+        scene.chain.blocks.append(scene.chain.child_of(scene.chain.blocks[-1], time=days + slot))
+        await scene.look()
+    assert await scene.status(order) is OrderStatus.MINING
+    scene.clock.advance(120)
+    scene.chain.blocks.append(scene.chain.child_of(scene.chain.blocks[-1], time=days + 12))
+    await scene.look()
+    assert await scene.status(order) is OrderStatus.CANCELLED, "both clocks are past it"
+
+
+async def test_a_nonce_that_a_settled_block_has_used_ends_by_no_deadline(scene: Scene) -> None:
+    """Its receipt is missing at the node: the swap may be done."""
+    deadline_s = scene.chain.blocks[-1].time + 36
+    order = await scene.order(deadline_s=deadline_s, expires_at_ms=deadline_s * 1000)
+    scene.chain.code_used = {order.wallet: order.nonce + 1}
+    scene.chain.astray, scene.chain.flipped = {"nonces"}, {order.wallet: order.nonce}
+    await scene.mine(blocks=12)
+    assert not (await scene.status(order)).is_terminal
 
 
 async def test_a_clock_that_jumps_ahead_expires_nothing(scene: Scene) -> None:

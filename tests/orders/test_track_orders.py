@@ -5,10 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.orders.tracking.nonce_search import BLOCKS_PER_HEAD
+from quietswap.orders.tracking.rules import DEEP
 from quietswap.relays.answers import RelayOutcome
 from tests.orders.tracking import CANCEL, RIVAL, Scene, open_scene
 from tests.scripted_chain import Tx
 
+NEVER_MS = 2**52
 
 @pytest.fixture
 async def scene() -> AsyncIterator[Scene]:
@@ -197,14 +200,57 @@ async def test_of_two_orders_with_one_nonce_one_wins(scene: Scene) -> None:
 
 
 async def test_a_nonce_used_by_something_nobody_saw(scene: Scene) -> None:
+    """After a gap the blocks are read back until one has the transaction that used it."""
     order = await scene.order()
     await scene.mine()
     scene.chain.mine(Tx.of(order, **RIVAL))
-    scene.chain.mine(blocks=200)
+    scene.chain.mine(blocks=3 * BLOCKS_PER_HEAD)
     await scene.look()
-    assert await scene.status(order) is OrderStatus.MINING
+    for _ in range(4):
+        assert await scene.status(order) is OrderStatus.MINING
+        before = scene.chain.calls["block_by_hash"]
+        await scene.mine()
+        assert scene.chain.calls["block_by_hash"] - before <= BLOCKS_PER_HEAD + 1
+    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.REPLACED)
+
+
+async def test_a_swap_of_an_unread_block_is_found_without_its_receipt(scene: Scene) -> None:
+    order = await scene.order()
     await scene.mine()
+    scene.chain.hidden = {order.tx_hash}
+    scene.chain.mine(Tx.of(order))
+    scene.chain.mine(blocks=70)
+    await scene.look()
+    await scene.mine(blocks=4)
+    assert await scene.status(order) is OrderStatus.MINING, "found, but its receipt is missing"
+    scene.chain.hidden = set()
+    await scene.mine()
+    assert await scene.verdict(order) == (OrderStatus.CONFIRMED, None)
+
+
+async def test_a_count_that_no_block_agrees_with_ends_nothing(scene: Scene) -> None:
+    """A balancer with a backend of a fork: two looks see the nonce used, and no block uses it."""
+    order = await scene.order(expires_at_ms=NEVER_MS)
+    await scene.mine()
+    scene.chain.flipped = {order.wallet: order.nonce + 1}
+    await scene.mine(blocks=3 * DEEP)
+    assert not (await scene.status(order)).is_terminal
+    scene.chain.flipped = {}
+    await scene.mine(Tx.of(order), blocks=2)
+    assert await scene.verdict(order) == (OrderStatus.CONFIRMED, None)
+
+
+async def test_a_nonce_that_code_of_the_wallet_used(scene: Scene) -> None:
+    """An authorization (EIP-7702) or a created contract uses one without a transaction."""
+    order = await scene.order(expires_at_ms=NEVER_MS)
+    scene.chain.mine(blocks=70)
+    scene.chain.code_used = {order.wallet: order.nonce + 1}
+    await scene.mine(blocks=DEEP - 2)
+    assert await scene.status(order) is OrderStatus.MINING, "no deep block was read yet"
+    await scene.mine(blocks=3)
     assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.NONCE_CONSUMED)
+    [*_, last] = await scene.storage.orders.events(order.order_id)
+    assert "at block" in last.evidence
 
 
 async def test_the_second_look_finds_the_receipt_after_all(scene: Scene) -> None:
@@ -221,7 +267,7 @@ async def test_the_second_look_finds_the_receipt_after_all(scene: Scene) -> None
 
 @pytest.mark.parametrize("method", ["receipts", "nonces", "head", "block_by_hash"])
 async def test_an_error_between_two_looks_begins_the_count_anew(scene: Scene, method: str) -> None:
-    order = await scene.order()
+    order = await scene.order(expires_at_ms=NEVER_MS)
     await scene.mine()
     scene.chain.mine(Tx.of(order, **RIVAL))
     scene.chain.mine(blocks=200)
@@ -232,8 +278,8 @@ async def test_an_error_between_two_looks_begins_the_count_anew(scene: Scene, me
     scene.chain.failing = set()
     assert await scene.look()
     assert await scene.status(order) is OrderStatus.MINING
-    await scene.mine()
-    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.NONCE_CONSUMED)
+    await scene.mine(blocks=200 // BLOCKS_PER_HEAD + 1)
+    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.REPLACED)
 
 
 async def test_every_move_has_its_evidence(scene: Scene) -> None:

@@ -220,5 +220,5 @@ async def test_a_payment_stays_with_an_order_that_is_no_longer_tracked(scene: Sc
     await scene.restart()
     scene.relay.refunds[second.tx_hash] = ReportedRefund(14 * MILLI, 10**12)
     scene.chain.finalized = scene.chain.blocks[-1].number
-    await scene.mine(blocks=30)
+    await scene.mine(blocks=40)
     assert (await result(scene, second))[2] == Refund(RefundStatus.REPORTED, 14 * MILLI)

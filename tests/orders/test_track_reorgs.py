@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from quietswap.orders.order import FailureCode, OrderStatus
+from quietswap.orders.tracking.rules import DEEP
 from quietswap.relays.answers import RelayOutcome
 from tests.orders.tracking import CANCEL, RIVAL, Scene, open_scene
 from tests.scripted_chain import Tx
@@ -222,7 +223,7 @@ async def test_verdicts_that_hold_survive_a_crash_and_end_their_watch(scene: Sce
     await scene.mine(blocks=10)
     assert [await scene.now(order), await scene.now(replaced)] == before
     scene.chain.finalized = scene.chain.blocks[-1].number
-    await scene.mine(blocks=8)
+    await scene.mine(blocks=DEEP + 8)
     assert scene.tracker.watched == 0
 
 
@@ -232,5 +233,5 @@ async def test_an_order_finished_while_nobody_watched(scene: Scene) -> None:
     scene.chain.mine(Tx.of(order, **RIVAL))
     scene.chain.mine(blocks=100)
     await scene.restart()
-    await scene.mine()
-    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.NONCE_CONSUMED)
+    await scene.mine(blocks=5)
+    assert await scene.verdict(order) == (OrderStatus.CANCELLED, FailureCode.REPLACED)

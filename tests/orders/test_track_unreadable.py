@@ -7,6 +7,7 @@ import pytest
 from quietswap.chain.address import from_bytes
 from quietswap.orders.order import OrderStatus
 from quietswap.orders.received import Refund, RefundStatus, ReportedRefund
+from quietswap.orders.tracking.rules import DEEP
 from tests.orders.tracking import Scene, Tx, open_scene
 from tests.stored_orders import MINUTE_MS
 
@@ -22,7 +23,7 @@ async def scene() -> AsyncIterator[Scene]:
 async def finalize(scene: Scene) -> None:
     """Let the tracker look at blocks until those mined so far are final and closed."""
     scene.chain.finalized = scene.chain.blocks[-1].number
-    await scene.mine(blocks=30)
+    await scene.mine(blocks=DEEP + 8)
 
 
 async def test_an_unreadable_receipt_waits_alone(scene: Scene) -> None:
@@ -84,7 +85,7 @@ async def test_an_unreadable_block_of_a_refund_stops_nobody(scene: Scene) -> Non
     scene.chain.unread_blocks = {inclusion.block_hash}
     scene.chain.finalized = scene.chain.blocks[-1].number
     turns = []
-    for _ in range(30):
+    for _ in range(DEEP + 8):
         scene.chain.mine()
         turns.append(await scene.look())
     assert all(turns)

@@ -276,3 +276,8 @@ class ChainReader(Protocol):
 
     async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
         """Return latest transaction counts in one batch."""
+
+    async def nonces_at(
+        self, number: int, block_hash: str, wallets: Sequence[Address]
+    ) -> Mapping[Address, int]:
+        """Return transaction counts after a block, from backends that have it at its number."""

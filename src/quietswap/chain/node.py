@@ -324,6 +324,23 @@ class NodeChain:
         results = await self._batches([reads.count(wallet, "latest") for wallet in wallets])
         return {w: reads.quantity(r) for w, r in zip(wallets, results, strict=True)}
 
+    async def nonces_at(
+        self, number: int, block_hash: str, wallets: Sequence[Address]
+    ) -> Mapping[Address, int]:
+        counts: dict[Address, int] = {}
+        for start in range(0, len(wallets), self._room):
+            part = wallets[start : start + self._room]
+            header, *results = await self._rpc.batch(
+                [
+                    RpcCall("eth_getBlockByNumber", (hex(number), False)),
+                    *(reads.count(wallet, hex(number)) for wallet in part),
+                ]
+            )
+            if reads.head(header).hash != block_hash:
+                raise NodeUnavailable(f"the node has another block {number} than it had shown")
+            counts |= {w: reads.quantity(r) for w, r in zip(part, results, strict=True)}
+        return counts
+
     async def _batches(self, calls: Sequence[RpcCall]) -> list[Result]:
         results: list[Result] = []
         for start in range(0, len(calls), self._room):

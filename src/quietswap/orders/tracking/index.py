@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from quietswap.chain.address import Address
+from quietswap.chain.chain import Block
 from quietswap.orders.order import FailureCode, Order, OrderKind, OrderStatus
 from quietswap.orders.tracking.rules import (
     QUEUES,
@@ -14,6 +15,7 @@ from quietswap.orders.tracking.rules import (
     Replacement,
     TrackedOrder,
     TrackingRules,
+    replacement_failure,
     resend_at,
 )
 
@@ -152,6 +154,17 @@ class OrderIndex:
         others = [watch.order for watch in found if watch.order.order_id != order.order_id]
         unsent = FailureCode.NOT_SENT
         return [one for one in others if one.failure is None or one.failure.code is not unsent]
+
+    def match(self, block: Block) -> None:
+        """Record which orders a canonical block decides."""
+        ref = BlockRef(block.number, block.hash, block.time)
+        for tx in block.transactions:
+            for watch in list(self.affected_by(tx.hash, tx.sender, tx.nonce)):
+                if watch.order.tx_hash == tx.hash:
+                    self.set_block(watch, ref)
+                else:
+                    failure = replacement_failure(watch.order, tx.hash, tx.to, tx.data_size)
+                    self.set_block(watch, None, Replacement(ref, failure))
 
     def set_block(
         self, watch: TrackedOrder, seen: BlockRef | None, rival: Replacement | None = None

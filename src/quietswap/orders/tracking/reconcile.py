@@ -1,7 +1,8 @@
 """Compare orders with receipts and nonces: the check for what reading the blocks did not show.
 
 Receipts and nonces are read in one batch each. A receipt counts only in a canonical block. A
-missing receipt counts only together with the nonce, and only at two blocks in a row.
+missing receipt counts only together with the nonce, only at two blocks in a row, and only with the
+transaction that used the nonce.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from quietswap.chain.chain import Block, ChainReader, Head, NodeUnavailable, Rec
 from quietswap.clock import Clock
 from quietswap.orders.order import FINALIZED, Order, OrderEvent, OrderEventType, Transition
 from quietswap.orders.tracking.index import OrderIndex
+from quietswap.orders.tracking.nonce_search import NonceSearch
 from quietswap.orders.tracking.rules import (
     BlockRef,
     CanonicalChain,
@@ -234,6 +236,7 @@ class Reconciler:
         self._cache = cache
         self._chain = chain
         self._follower = follower
+        self._nonces = NonceSearch(chain, follower.canonical)
         self._others: dict[int, BlockRef | None] = {}
 
     async def reconcile(self, watches: Sequence[TrackedOrder]) -> list[TrackedOrder]:
@@ -291,6 +294,7 @@ class Reconciler:
         """Handle an order without a known block: its nonce decides."""
         by_nonce = is_by_nonce(watch.order)
         if not is_used and not by_nonce:
+            watch.unread = None
             if watch.gone_since is not None:
                 watch.gone_since = None
                 self._cache.watches.reindex(watch)
@@ -300,9 +304,23 @@ class Reconciler:
                 self._cache.watches.mark_reorged(watch)
         elif by_nonce or watch.gone_since is not None:
             self._gone(watch)
-        elif self._doubt(watch, Discrepancy.NONCE_GONE):
+        elif watch.unread is not None or self._doubt(watch, Discrepancy.NONCE_GONE):
+            await self._search(watch)
+
+    async def _search(self, watch: TrackedOrder) -> None:
+        """Search for what used the nonce. Without any transaction a deep count decides."""
+        self._cache.watches.doubted[watch.order.order_id] = watch
+        if not await self._nonces.read_on(watch, self._cache.watches):
+            return
+        if watch.is_placed:
+            self._trust(watch)
+            return
+        block = await self._nonces.used_at(watch)
+        if block is not None:
             if watch.is_open:
-                await self._cache.apply(watch, nonce_consumed_transition(self._follower.tip.number))
+                step = nonce_consumed_transition(f"{block.number} {block.hash}")
+                await self._cache.apply(watch, step)
+            watch.gone_since = block.number
             self._gone(watch)
 
     def _gone(self, watch: TrackedOrder) -> None:

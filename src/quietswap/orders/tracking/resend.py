@@ -16,6 +16,7 @@ from quietswap.orders.tracking.rules import (
     backup_at,
     deadline_transition,
     expiry_transition,
+    safe_chain_s,
     safe_now_ms,
     same_relays_at,
     with_resend_recorded,
@@ -250,7 +251,7 @@ class Resender:
         an order whose router has a deadline.
         """
         watches, past = self._cache.watches, self._past(tip)
-        chain_s = settled.time if settled else 0
+        chain_s = safe_chain_s(self._cache.clock.now_ms(), settled.time) if settled else 0
         due = watches.expiry.take(max(past, chain_s * 1000), MOST_EXPIRED)
         found = [w for w in map(watches.get, due) if w is not None]
 
@@ -259,11 +260,30 @@ class Resender:
 
         try:
             checked = await self._reconciler.reconcile([w for w in found if may_expire(w)])
-            over = [(w.order.order_id, settled) for w in checked if may_expire(w)]
+            ended = await self._unmined([w for w in checked if may_expire(w)], settled)
+            over = [(w.order.order_id, settled) for w in ended]
             await bounded_gather(over, self._expire, limit=PARALLEL)
         finally:
             for watch in filter(None, map(watches.get, due)):
                 watches.reindex(watch)
+
+    async def _unmined(
+        self, watches: Sequence[TrackedOrder], settled: BlockRef | None
+    ) -> list[TrackedOrder]:
+        """Return the orders that no block up to `settled` can hold: their nonce is free there.
+
+        Only those with a router's deadline need it: the others may still be mined, and say so.
+        """
+        due = [w for w in watches if w.order.deadline_s is not None]
+        if settled is None or not due:
+            return list(watches)
+        wallets = sorted({w.order.wallet for w in due})
+        counts = await self._chain.nonces_at(settled.number, settled.hash, wallets)
+        used = {w.order.order_id for w in due if counts[w.order.wallet] > w.order.nonce}
+        for watch in due:
+            if watch.order.order_id in used:
+                self._cache.watches.doubted[watch.order.order_id] = watch
+        return [w for w in watches if w.order.order_id not in used]
 
     async def _expire(self, over: tuple[str, BlockRef | None]) -> None:
         order_id, settled = over

@@ -173,6 +173,9 @@ class TrackingRules:
 
 CLOCK_SLACK_MS = 60_000
 """The local clock may run this far ahead of the chain's time."""
+DEEP = 32
+"""Confirmations below which nothing is closed, whatever a node calls final: one that mines for
+itself, or a proxy, may call its head so. An epoch of mainnet has 32 slots."""
 
 
 class Discrepancy(Enum):
@@ -198,6 +201,7 @@ class TrackedOrder:
 
     - `seen`: the block with its transaction; `rival`: another transaction with its nonce.
     - `doubt`: a discrepancy, first found at block `doubted_at`.
+    - `unread`: the next block that the search for what used its nonce reads; None before it.
     - `gone_since`: a block number at which another transaction had certainly used the nonce.
     - `is_undone`: a reorg removed the block that decided the order; its status is not reset yet.
     - `must_go_out`: resend at once; `spared_until`: no expiry before this block.
@@ -209,6 +213,7 @@ class TrackedOrder:
     rival: Replacement | None = None
     doubt: Discrepancy | None = None
     doubted_at: int = 0
+    unread: BlockRef | None = None
     gone_since: int | None = None
     is_undone: bool = False
     would_fail: bool = False
@@ -331,6 +336,14 @@ def safe_now_ms(now_ms: int, chain_time_s: int) -> int:
     return min(now_ms, chain_time_s * 1000 + CLOCK_SLACK_MS)
 
 
+def safe_chain_s(now_ms: int, chain_time_s: int) -> int:
+    """Return the time of a block in Unix seconds, at most that of the local clock.
+
+    No block of mainnet is ahead of every clock: a node that shows one ends no order by it.
+    """
+    return min(chain_time_s, now_ms // 1000)
+
+
 # The evidence about a tracked order, and the transitions that follow. No I/O and no clock.
 #
 # Positive evidence is a canonical block: with the order's own transaction, or with another one of
@@ -387,10 +400,16 @@ def replacement_transition(rival: Replacement) -> Transition:
     return Transition(OrderEventType.NONCE_TAKEN, evidence, rival.failure)
 
 
-def nonce_consumed_transition(head: int) -> Transition:
-    """Return the transition for a nonce that an unknown transaction used."""
+def nonce_consumed_transition(block: str) -> Transition:
+    """Return the transition for a nonce that no transaction of the wallet used; `block` proves it.
+
+    The wallet's own code used it: it created a contract, or was set by an authorization (EIP-7702).
+    """
     text = "the wallet's nonce was used by another transaction"
-    evidence = f"no receipt and a higher nonce at two blocks in a row, the second {head}"
+    evidence = (
+        f"no receipt, no block since it was posted has a transaction with its nonce, and at block"
+        f" {block} the nonce is used"
+    )
     failure = Failure(FailureCode.NONCE_CONSUMED, text)
     return Transition(OrderEventType.NONCE_TAKEN, evidence, failure)
 

@@ -31,8 +31,8 @@ from quietswap.orders.tracking.reconcile import (
 from quietswap.orders.tracking.refunds import RefundReader
 from quietswap.orders.tracking.resend import Resender
 from quietswap.orders.tracking.rules import (
+    DEEP,
     BlockRef,
-    Replacement,
     TrackedOrder,
     TrackingRules,
     depth,
@@ -40,7 +40,6 @@ from quietswap.orders.tracking.rules import (
     new_head_transition,
     nonce_consumed_transition,
     reorg_transition,
-    replacement_failure,
     replacement_transition,
     safe_now_ms,
     was_offered,
@@ -124,23 +123,13 @@ class OrderTracker:
         if progress.restarted:
             self._must_look_at_all = True
             for watch in watches:
+                watch.unread = None
                 if watch.rival is not None or not watch.is_settled:
                     watches.set_block(watch, None)
         for ref in progress.removed:
             watches.remove_block(ref.hash)
         for block in progress.added:
-            self._match(block)
-
-    def _match(self, block: Block) -> None:
-        watches = self._cache.watches
-        ref = BlockRef(block.number, block.hash, block.time)
-        for tx in block.transactions:
-            for watch in list(watches.affected_by(tx.hash, tx.sender, tx.nonce)):
-                if watch.order.tx_hash == tx.hash:
-                    watches.set_block(watch, ref)
-                else:
-                    failure = replacement_failure(watch.order, tx.hash, tx.to, tx.data_size)
-                    watches.set_block(watch, None, Replacement(ref, failure))
+            watches.match(block)
 
     async def _conclude(self, tip: BlockRef) -> None:
         await self._look()
@@ -226,7 +215,8 @@ class OrderTracker:
         over = watches.end.take(moment, BATCH)
         final: list[str] = []
         if len(watches.closing):
-            final = watches.closing.take(await self._chain.finalized_number(), BATCH)
+            deep = min(await self._chain.finalized_number(), tip.number - DEEP + 1)
+            final = watches.closing.take(deep, BATCH)
         try:
             found = filter(None, map(watches.get, final))
             settled = await self._reconciler.reconcile([w for w in found if w.is_final_candidate])
@@ -251,7 +241,7 @@ class OrderTracker:
         since = watch.blocks[0].number if watch.blocks else watch.gone_since
         deep = 0 if since is None else depth(tip.number, since)
         if watch.order.is_at_large and watch.seen is None:
-            step = nonce_consumed_transition(tip.number)
+            step = nonce_consumed_transition(str(since))
             if watch.rival is not None:
                 step = replacement_transition(watch.rival)
             await self._cache.apply(watch, replace(step, depth=deep))
