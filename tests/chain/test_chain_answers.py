@@ -230,7 +230,9 @@ async def test_an_error_is_not_the_absence_of_a_receipt(scripted: Scripted) -> N
 
     chain = scripted.says("eth_getTransactionReceipt", lost)
     assert await chain.receipts([TX]) == {}, "left out: not {TX: None}"
-    assert scripted.node.batches[-1] == ["eth_chainId", "eth_blockNumber"], "the node itself answers"
+    assert scripted.node.batches[-1] == ["eth_chainId", "eth_blockNumber"], (
+        "the node itself answers"
+    )
 
 
 async def test_many_receipts_come_in_bounded_batches(scripted: Scripted) -> None:
@@ -240,7 +242,8 @@ async def test_many_receipts_come_in_bounded_batches(scripted: Scripted) -> None
     hashes = [f"0x{i:064x}" for i in range(25)]
     receipts = await scripted.says("eth_getTransactionReceipt", own).receipts(hashes)
     assert [r and r.tx_hash for r in receipts.values()] == hashes
-    assert [len(batch) for batch in scripted.node.batches] == [10, 10, 10, 3]  # with block and chain
+    sizes = [len(batch) for batch in scripted.node.batches]
+    assert sizes == [10, 10, 10, 3], "with block and chain"
 
 
 Ask = Callable[[NodeChain], Coroutine[Any, Any, object]]

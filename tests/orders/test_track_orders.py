@@ -13,6 +13,7 @@ from tests.scripted_chain import Tx
 
 NEVER_MS = 2**52
 
+
 @pytest.fixture
 async def scene() -> AsyncIterator[Scene]:
     async with open_scene() as scene:

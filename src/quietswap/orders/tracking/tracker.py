@@ -15,7 +15,7 @@ from typing import Protocol
 
 from quietswap import observe
 from quietswap.chain.address import Address
-from quietswap.chain.chain import Block, ChainReader, NodeUnavailable, Receipt
+from quietswap.chain.chain import ChainReader, NodeUnavailable, Receipt
 from quietswap.clock import Clock
 from quietswap.concurrency import bounded_gather
 from quietswap.orders.order import Order, OrderKind
