@@ -89,7 +89,7 @@ bench-storage: .venv/.dev ## Measure the storage at 10 million orders (BENCH_ORD
 
 setup-dev: $(TESTED) ## Install everything a contributor needs
 
-web: $(WEB)/.installed ## Build the web page into src/quietswap/web/assets
+web: $(WEB)/.installed ## Build the web page into src/quietswap/service/web/assets
 	@node web/build.mjs
 
 web-pictures: .venv/.dev node_modules/.installed $(BROWSER)/.installed ## Take pictures of each step of the web page into build/web-pictures

@@ -12,8 +12,8 @@ import timeit
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from quietswap import observe
-from quietswap.observe import metrics
+from quietswap.service import observe
+from quietswap.service.observe import metrics
 
 _ROUNDS, _TIMES = 5, 50_000
 

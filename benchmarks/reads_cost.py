@@ -20,12 +20,12 @@ import psutil
 from benchmarks.speed.load import get, load
 from benchmarks.speed.orders import pages
 from benchmarks.speed.upstreams import wallet
-from quietswap.clock import SystemClock
-from quietswap.orders.order import Order, OrderEvent, OrderStatus
+from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.sandbox.faults import PRICES, VENUES
 from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.stack import ServiceProcess, StoreUrls, settings_text
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.storage.factory import Storage, open_storage
 from tests.databases import PostgresCluster, RedisServer
 from tests.stored_orders import inclusion, order
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import uvloop
 
-from quietswap import observe
-from quietswap.chain.address import Address, from_bytes
-from quietswap.chain.chain import Receipt
-from quietswap.orders.order import Order, OrderStatus
+from quietswap.rules.chain.records import Receipt
+from quietswap.rules.orders.order import Order, OrderStatus
+from quietswap.rules.tx.address import Address, from_bytes
+from quietswap.service import observe
 from tests.orders.tracking import Scene, open_scene
 from tests.scripted_chain import Tx
 

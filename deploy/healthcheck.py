@@ -10,7 +10,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-from quietswap.server.settings import load
+from quietswap.service.server.settings import load
 
 _SECONDS = 3.0
 

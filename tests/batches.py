@@ -10,7 +10,7 @@ from typing import Any
 
 from eth_abi import encode
 
-from quietswap.chain.address import Address, from_any_case
+from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.sandbox.contracts.addresses import CALIBUR
 
 SELECTOR = bytes.fromhex("e9ae5c53")

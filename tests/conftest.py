@@ -14,7 +14,7 @@ import structlog
 import uvloop
 from hypothesis import settings
 
-from quietswap.observe import logs
+from quietswap.service.observe import logs
 from tests.example_counts import LONG, examples
 from tests.upstream import http, upstream
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator, FormatChecker
 
-from quietswap.api.openapi import document, error_name
+from quietswap.service.server.openapi import document, error_name
 
 DOCUMENT = document()
 _PATHS = {path: re.compile(re.sub(r"{\w+}", "[^/]+", path)) for path in DOCUMENT["paths"]}

@@ -20,8 +20,8 @@ import asyncpg
 import psutil
 import pytest
 
-from quietswap.storage import migrate
-from quietswap.storage.factory import open_database
+from quietswap.service.storage import migrate
+from quietswap.service.storage.factory import open_database
 from tests.example_counts import LONG
 from tests.waiting import WITHIN_S, wait_until
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quietswap.settings import NodeConfig, PricesConfig, RelayConfig
+from quietswap.service.settings import NodeConfig, PricesConfig, RelayConfig
 
 NODE: dict[str, Any] = {
     "timeout_s": NodeConfig().timeout_s,

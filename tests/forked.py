@@ -5,8 +5,8 @@ a hundred times. The standard library's fork server imports once and forks a rea
 command, with its own arguments, environment, streams and exit code.
 
 Services with several workers cannot be started so: prometheus_client decides at its import whether
-processes share their metrics (server/start_checks.py). Tests of the start itself, of the installed
-package and of what the documentation says to type start Python anew.
+processes share their metrics (service/server/start_checks.py). Tests of the start itself, of the
+installed package and of what the documentation says to type start Python anew.
 """
 
 import atexit

@@ -14,12 +14,12 @@ from jsonschema import Draft202012Validator
 from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi.checks import response_schema_conformance
 
-from quietswap.amounts import UINT256_MAX
-from quietswap.api.parsing.body import Field, body_fields
-from quietswap.api.parsing.query import MOST_UNKNOWN, find_misspelt
-from quietswap.api.routes import OPERATIONS
-from quietswap.chain import address as addresses
-from quietswap.contract.base import MAX_BALANCE_TOKENS
+from quietswap.rules.amounts import UINT256_MAX
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.wire import MAX_BALANCE_TOKENS
+from quietswap.service.api.parsing.body import Field, body_fields
+from quietswap.service.api.parsing.query import MOST_UNKNOWN, find_misspelt
+from quietswap.service.server.routes import OPERATIONS
 from tests.contract import DOCUMENT
 from tests.example_counts import examples
 

@@ -2,7 +2,7 @@
 
 
 class ManualClock:
-    """quietswap.clock.Clock; starts at the Unix second `start`."""
+    """quietswap.service.base.clock.Clock; starts at the Unix second `start`."""
 
     def __init__(self, start: int = 1_795_000_100) -> None:
         self.seconds = float(start)

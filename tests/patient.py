@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from quietswap.storage import factory
+from quietswap.service.storage import factory
 from tests.waiting import WITHIN_S
 
 open_storage = partial(factory.open_storage, patience_s=WITHIN_S, lock_patience_s=WITHIN_S)

@@ -14,9 +14,9 @@ import quietswap.cli.commands.tokens
 import quietswap.cli.commands.wrap
 import quietswap.cli.mcp.server
 import quietswap.sandbox.stack
-import quietswap.server.asgi
-import quietswap.server.process
-import quietswap.storage.sqlite  # noqa: F401
+import quietswap.service.server.asgi
+import quietswap.service.server.process
+import quietswap.service.storage.sqlite  # noqa: F401
 
 sys.setrecursionlimit(1_000)  # eth_account lifts it, and a service does not import that
 gc.freeze()  # no collection in a child touches, and so copies, what the children share

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from quietswap.orders import http as orders_http
-from quietswap.quoting import http as quoting_http
-from quietswap.tokens import http as tokens_http
+from quietswap.service.orders import http as orders_http
+from quietswap.service.quoting import http as quoting_http
+from quietswap.service.tokens import http as tokens_http
 
 
 def as_json(value: Any) -> Any:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import (
+from quietswap.rules.chain.received import Movements
+from quietswap.rules.chain.records import (
     Block,
     BlockTransaction,
     CallReverts,
@@ -17,9 +17,9 @@ from quietswap.chain.chain import (
     SignedSwap,
     WalletSnapshot,
 )
-from quietswap.chain.signed import UnsignedTransaction
-from quietswap.orders.order import Order
-from quietswap.orders.received import Movements
+from quietswap.rules.orders.order import Order
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import UnsignedTransaction
 from tests.manual_clock import ManualClock
 from tests.signing import ROUTER
 
@@ -51,7 +51,7 @@ def as_block_transaction(tx: Tx) -> BlockTransaction:
 
 
 class ScriptedChain:
-    """Implements the parts of quietswap.chain.chain.ChainReader that follow orders.
+    """Implements the parts of quietswap.rules.chain.records.ChainReader that follow orders.
 
     `lag` hides the newest blocks, `fork` shows other blocks than the canonical ones; both for the
     methods in `astray` alone, where it is not empty. `hidden` holds hashes whose receipts are not

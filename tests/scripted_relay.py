@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
-from quietswap.orders.received import ReportedRefund
-from quietswap.relays.answers import RelayOutcome, RelayResponse
-from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.rules.chain.received import ReportedRefund
+from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.service.relays.answers import RelayOutcome, RelayResponse
 
 
 class ScriptedRelay:
-    """Implements quietswap.relays.relay.Relay. `gate` holds every answer back while it is set."""
+    """A `Relay`. `gate` holds every answer back while it is set."""
 
     name = "Test Relay"
     is_up = True

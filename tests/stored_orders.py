@@ -3,15 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
-from quietswap.chain.address import Address
-from quietswap.chain.signed import UnsignedTransaction
-from quietswap.orders.order import Inclusion, Order, OrderKind, OrderStatus
-from quietswap.orders.stores import OrderListItem, OrderPage, OrderView
-from quietswap.quoting.quote import IssuedQuote, SwapOrderTerms, Trade
-from quietswap.relays.settings import EndpointType, RelaySettings, ShareMode
-from quietswap.server.background import tracking_rules
-from quietswap.settings import TrackingConfig
-from quietswap.tokens.token import WETH
+from quietswap.rules.orders.order import Inclusion, Order, OrderKind, OrderStatus
+from quietswap.rules.orders.stores import OrderListItem, OrderPage, OrderView
+from quietswap.rules.quotes.quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.rules.relays import EndpointType, RelaySettings, ShareMode
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import UnsignedTransaction
+from quietswap.service.server.background import tracking_rules
+from quietswap.service.settings import TrackingConfig
 from tests.signing import FIELDS, ROUTER, WALLET
 
 RULES = tracking_rules(TrackingConfig())

@@ -8,8 +8,8 @@ import sys
 import pytest
 import trustme
 
-from quietswap.http_client import ConnectionFailed, HttpClient, HttpError, HttpTimeout
 from quietswap.sandbox.ports import free_port
+from quietswap.service.base.http_client import ConnectionFailed, HttpClient, HttpError, HttpTimeout
 from tests.upstream import (
     HANG_UP,
     SILENCE,
@@ -228,7 +228,7 @@ async def test_a_short_process_ends_in_peace(upstream: Upstream) -> None:
     """The library's thread must not meet the end of the interpreter: that aborts the process."""
     script = (
         "import asyncio, sys\n"
-        "from quietswap.http_client import HttpClient\n"
+        "from quietswap.service.base.http_client import HttpClient\n"
         "async def main():\n"
         "    http = HttpClient()\n"
         "    await asyncio.gather(*(http.get(sys.argv[1], timeout_s=60) for _ in range(8)))\n"

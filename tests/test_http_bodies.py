@@ -9,7 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.http_client import HttpClient, HttpError, HttpReply, InvalidBody, UnexpectedShape
+from quietswap.service.base.http_client import (
+    HttpClient,
+    HttpError,
+    HttpReply,
+    InvalidBody,
+    UnexpectedShape,
+)
 from tests.upstream import HTML, Reply, Upstream, flat_memory, js, page, zipped
 from tests.waiting import WITHIN_S
 
@@ -85,7 +91,7 @@ async def test_deep_json(
 
 
 def test_nothing_that_the_service_imports_raises_the_limit() -> None:
-    code = "import sys, quietswap.server.asgi; print(sys.getrecursionlimit())"
+    code = "import sys, quietswap.service.server.asgi; print(sys.getrecursionlimit())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert int(done.stdout) == 1_000
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.orders.order import OrderStatus
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.orders.tracking.tracker import TrackerWorker
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.orders.tracking.tracker import TrackerWorker
 from tests.manual_clock import ManualClock
 from tests.orders.tracking import Scene, open_scene
 from tests.scripted_chain import Tx

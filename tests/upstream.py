@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from quietswap.http_client import HttpClient
+from quietswap.service.base.http_client import HttpClient
 
 _GONE = (asyncio.IncompleteReadError, ConnectionError)
 

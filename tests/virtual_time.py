@@ -48,7 +48,7 @@ def turn() -> int:
 
 
 class LoopClock:
-    """quietswap.clock.Clock on the running loop's time."""
+    """quietswap.service.base.clock.Clock on the running loop's time."""
 
     def now_ms(self) -> int:
         return round(asyncio.get_running_loop().time() * 1000)

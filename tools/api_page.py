@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from quietswap.api.docs_page import answers_of, kind_of, rows
-from quietswap.api.openapi import document, error_name, expanded
-from quietswap.contract.errors import ERRORS
+from quietswap.rules.contract.errors import ERRORS
+from quietswap.service.server.docs_page import answers_of, kind_of, rows
+from quietswap.service.server.openapi import document, error_name, expanded
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 _HEAD = """# API reference

@@ -13,9 +13,9 @@ from quietswap import client
 from quietswap.client import node_calls
 from quietswap.client.client import Methods, QuietswapClient
 from quietswap.client.errors import ClientError
-from quietswap.contract import orders, quotes, tokens, transactions, wraps
-from quietswap.contract.base import Envelope, WireStruct
-from quietswap.errors.base import NoDetails
+from quietswap.rules.contract import orders, quotes, tokens, transactions, wraps
+from quietswap.rules.errors.base import NoDetails
+from quietswap.rules.wire import Envelope, WireStruct
 
 _HEAD = """# Reference of the Python client
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from quietswap import settings as schema
-from quietswap.server.settings import choices
-from quietswap.settings import Section, Settings, SourceConfig
-from quietswap.vendors import NEED_KEY, UNBINDABLE, VENDORS
+from quietswap.rules.vendors import NEED_KEY, UNBINDABLE, VENDORS
+from quietswap.service import settings as schema
+from quietswap.service.server.settings import choices
+from quietswap.service.settings import Section, Settings, SourceConfig
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 _HEAD = """# Configuration
@@ -71,7 +71,7 @@ def _sources() -> Iterator[str]:
     yield "\n| source | vendor | key | limit | keeps of a trade | slippage in bps | as of |\n"
     yield "|---|---|---|---|---|---|---|\n"
     for name, vendor in VENDORS.items():
-        least, most = import_module(f"quietswap.vendors.{name}.adapter").Adapter.slippage_bps
+        least, most = import_module(f"quietswap.service.sources.{name}").Adapter.slippage_bps
         terms, slippage = vendor.terms, f"{least} to {most}"
         cells = (vendor.title, terms.key, terms.limit, terms.keeps, slippage, terms.as_of)
         yield f"| `{name}` | {' | '.join(cells)} |\n"

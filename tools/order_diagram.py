@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from quietswap.orders.order import TRANSITIONS
-from quietswap.orders.tracking.rules import WATCH_STEPS
+from quietswap.rules.orders.order import TRANSITIONS
+from quietswap.rules.orders.tracking import WATCH_STEPS
 
 PAGE = Path(__file__).parent.parent / "docs" / "orders.md"
 BEGIN, END = "```mermaid\n", "```\n"

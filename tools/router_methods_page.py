@@ -1,7 +1,7 @@
 # ruff: noqa: E402
 """Write what each router method enforces into docs/security.md, and the table as JSON.
 
-Both are made from `quietswap.routers.methods`; a test compares them.
+Both are made from `quietswap.rules.safety.methods`; a test compares them.
 """
 
 import json
@@ -13,20 +13,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from quietswap.routers.known_pools import (
-    V2_FACTORIES,
-    V3_FACTORY,
-    V3_FEES,
-)
-from quietswap.routers.method import (
-    CalldataLayout,
-    RouterMethod,
-)
-from quietswap.routers.methods import METHODS, ROUTERS
+from quietswap.rules.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES
+from quietswap.rules.routers.method import CalldataLayout, RouterMethod
+from quietswap.rules.safety.methods import METHODS, ROUTERS
 
 PAGE = ROOT / "docs" / "security.md"
 DATA = ROOT / "docs" / "_static" / "router-methods.json"
-BEGIN = "<!-- made by tools/router_methods_page.py from routers/methods.py -->\n"
+BEGIN = "<!-- made by tools/router_methods_page.py from rules/safety/methods.py -->\n"
 END = "<!-- end of what tools/router_methods_page.py made -->\n"
 
 

@@ -21,12 +21,6 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from quietswap.api.openapi import document
-from quietswap.chain.signed import GAS_LIMIT_CAP
-from quietswap.chain.simulation.codec import (
-    SLOT_S,
-    VIEW_GAS,
-)
 from quietswap.client import wire
 from quietswap.client.errors import ERROR_CLASSES
 from quietswap.client.flows import (
@@ -37,22 +31,17 @@ from quietswap.client.flows import (
     wrap,
 )
 from quietswap.client.flows import cancel as cancel_result
-from quietswap.prices.feeds import REFERENCE_FEEDS
-from quietswap.quoting import loss
-from quietswap.routers.known_pools import (
-    V2_FACTORIES,
-    V3_FACTORY,
-    V3_FEES,
-)
-from quietswap.routers.method import (
-    CalldataLayout,
-    Measure,
-    RouterMethod,
-)
-from quietswap.routers.methods import METHODS, ROUTERS
-from quietswap.tokens.token import WETH, WITHOUT_TRANSFER_FEE
-from quietswap.vendors import VENDORS
-from quietswap.vendors.zeroex import settlers
+from quietswap.rules.routers import settlers
+from quietswap.rules.routers.feeds import REFERENCE_FEEDS
+from quietswap.rules.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES
+from quietswap.rules.routers.method import CalldataLayout, Measure, RouterMethod
+from quietswap.rules.safety import loss
+from quietswap.rules.safety.methods import METHODS, ROUTERS
+from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE
+from quietswap.rules.trial.codec import SLOT_S, VIEW_GAS
+from quietswap.rules.tx.signed import GAS_LIMIT_CAP
+from quietswap.rules.vendors import VENDORS
+from quietswap.service.server.openapi import document
 from tests.vectors import quote_vectors
 
 PACKAGE = ROOT / "clients" / "typescript"

@@ -1,4 +1,4 @@
-// Builds the assets of the web page into src/quietswap/web/assets, or into the folder given.
+// Builds the assets of the web page into src/quietswap/service/web/assets, or into the folder given.
 // The same sources give the same bytes: tests/web/test_assets.py builds again and compares.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { brotliCompressSync, constants } from 'node:zlib'
 import { build } from 'esbuild'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const target = process.argv[2] ?? join(here, '../src/quietswap/web/assets')
+const target = process.argv[2] ?? join(here, '../src/quietswap/service/web/assets')
 const DOCUMENTS = ['index.html']
 const HASHED = /\/assets\/([a-z-]+\.(?:js|css|svg))/g
 

@@ -27,7 +27,7 @@ from benchmarks.speed import (
 from benchmarks.speed.page import page, table
 from benchmarks.speed.row import Row
 from benchmarks.speed.stage import Stage, running_stage
-from quietswap import observe
+from quietswap.service import observe
 
 _ON_STAGE: dict[str, Callable[[Stage, int], Awaitable[list[Row]]]] = {
     "latency": quotes.latency,

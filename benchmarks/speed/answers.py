@@ -16,10 +16,10 @@ from eth_abi import grammar
 from eth_abi.abi import decode
 
 from quietswap.sandbox.contracts import abi
-from quietswap.vendors.kyberswap.stand_in import KYBERSWAP_SWAP
-from quietswap.vendors.openocean.stand_in import OPENOCEAN_SWAP
-from quietswap.vendors.sushi.stand_in import SUSHI_SNWAP
-from quietswap.vendors.velora.stand_in import VELORA_SWAP
+from quietswap.sandbox.vendors.kyberswap import KYBERSWAP_SWAP
+from quietswap.sandbox.vendors.openocean import OPENOCEAN_SWAP
+from quietswap.sandbox.vendors.sushi import SUSHI_SNWAP
+from quietswap.sandbox.vendors.velora import VELORA_SWAP
 
 _LEG_BYTES = 600
 """Calldata for each pool of a route: an answer of Velora's with two pools has 1 252 bytes."""

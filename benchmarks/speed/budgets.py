@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from quietswap.server.factories import chosen_sources, request_budget
-from quietswap.settings import Settings
-from quietswap.vendors.vendor import RequestBudget
+from quietswap.rules.vendors.vendor import RequestBudget
+from quietswap.service.server.factories import chosen_sources, request_budget
+from quietswap.service.settings import Settings
 
 
 def default_budgets() -> Mapping[str, RequestBudget]:

@@ -16,11 +16,11 @@ import uvloop
 
 from benchmarks.speed.load import Result
 from benchmarks.speed.stage import ROOT, SOURCES, Stage, recording_request, source_settings
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import MAX_BYTES, NodeRpcClient
-from quietswap.clock import SystemClock
-from quietswap.http_client import HttpClient, HttpReply
-from quietswap.server.factories import make_adapter
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.base.http_client import HttpClient, HttpReply
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import MAX_BYTES, NodeRpcClient
+from quietswap.service.server.factories import make_adapter
 
 _TIMEOUT_S = 10.0
 

@@ -7,8 +7,8 @@ replacing addresses.
 
 from collections.abc import Iterable, Sequence
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts.abi import Call, set_storage
 from quietswap.sandbox.contracts.pools import DAI, POOLS, Pool, SandboxToken
 from quietswap.sandbox.network import SandboxNetwork

@@ -7,9 +7,9 @@ from benchmarks.speed.load import get, load
 from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import Stage
 from benchmarks.speed.upstreams import wallet
-from quietswap.clock import SystemClock
-from quietswap.orders.order import OrderEvent, OrderStatus
-from quietswap.storage.factory import open_storage
+from quietswap.rules.orders.order import OrderEvent, OrderStatus
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.storage.factory import open_storage
 from tests.stored_orders import inclusion, order
 
 CLIENTS = 64

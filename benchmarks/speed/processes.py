@@ -17,9 +17,9 @@ from benchmarks.speed.row import Goal, Row, Spread, once, shown
 from benchmarks.speed.stage import ROOT, Served, Stage, ready_to_swap
 from benchmarks.speed.submission import signed_orders
 from benchmarks.tracker_cost import SIZES, cost, each_us, log_nowhere
-from quietswap.chain.signed import decode
+from quietswap.rules.tx.signed import decode
+from quietswap.rules.vendors import kyberswap
 from quietswap.sandbox.chain.anvil import start_anvil
-from quietswap.vendors import kyberswap
 
 _QUIETSWAP = (sys.executable, "-m", "quietswap")
 _QUOTES, _SUBMISSIONS = 20, 2

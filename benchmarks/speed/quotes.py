@@ -27,7 +27,7 @@ from benchmarks.speed.stage import (
 )
 from benchmarks.speed.upstreams import wallet
 from quietswap.client import AsyncQuietswapClient, SwapRequest
-from quietswap.contract.quotes import StreamedRoute
+from quietswap.rules.contract.quotes import StreamedRoute
 
 DELAY_MS = 100.0
 NODE_MS = 50.0

@@ -20,9 +20,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from benchmarks.speed.upstreams import RECORDED_WALLET, RELAY, Recorded, wallet, write
-from quietswap.clock import SystemClock
-from quietswap.http_client import HttpClient, HttpReply
-from quietswap.quoting.quote import RouteRequest
+from quietswap.rules.quotes.quote import RouteRequest
+from quietswap.rules.tokens.token import Token
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import set_storage
 from quietswap.sandbox.contracts.pools import TOKENS, SandboxToken
@@ -30,9 +29,10 @@ from quietswap.sandbox.faults import PRICES, RELAYS
 from quietswap.sandbox.network import SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
 from quietswap.sandbox.stack import QUIETSWAP, ServiceProcess, StoreUrls, settings_text
-from quietswap.server.factories import make_adapter
-from quietswap.settings import Settings
-from quietswap.tokens.token import Token
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.base.http_client import HttpClient, HttpReply
+from quietswap.service.server.factories import make_adapter
+from quietswap.service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("kyberswap", "velora", "sushi", "openocean")

@@ -19,10 +19,10 @@ from benchmarks.speed.load import get
 from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import ROOT, Stage
 from benchmarks.speed.upstreams import wallet
-from quietswap.clients.credentials import hash_secret, new_client, new_key
-from quietswap.clock import SystemClock
-from quietswap.orders.order import POSTED, OrderEvent
-from quietswap.storage.factory import Storage, open_storage
+from quietswap.rules.orders.order import POSTED, OrderEvent
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.clients.credentials import hash_secret, new_client, new_key
+from quietswap.service.storage.factory import Storage, open_storage
 from tests.stored_orders import order
 
 OWNERS, EACH = 50, 20

@@ -22,20 +22,20 @@ from benchmarks.speed.stage import (
     ready_to_swap,
 )
 from benchmarks.speed.upstreams import RELAY
-from quietswap.chain.chain import signed_swap
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.signed import decode
 from quietswap.client import AsyncQuietswapClient, SwapRequest
 from quietswap.client.flows.swap import order_call
 from quietswap.client.wire import encode
-from quietswap.clock import SystemClock
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.http_client import HttpClient
-from quietswap.orders.order import Order, OrderEvent
-from quietswap.relays.mev_blocker import MevBlocker
-from quietswap.relays.settings import EndpointType, ShareMode
-from quietswap.storage.factory import open_storage
+from quietswap.rules.chain.records import signed_swap
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.orders.order import Order, OrderEvent
+from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.rules.tx.signed import decode
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.relays.mev_blocker import MevBlocker
+from quietswap.service.storage.factory import open_storage
 from tests.stored_orders import order
 
 _KEYS = 0xB0B0_0000

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed import fresh
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address, keccak256
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address, keccak256
 from quietswap.sandbox.contracts.pools import TOKENS
 
 RELAY = "relay"

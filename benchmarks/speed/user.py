@@ -34,12 +34,12 @@ from benchmarks.speed.stage import (
 )
 from benchmarks.speed.submission import signed_orders
 from benchmarks.speed.upstreams import Recorded, terms, wallet, write
-from quietswap.chain.address import Address
-from quietswap.http_client import HttpClient
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import Call, set_storage
 from quietswap.sandbox.contracts.pools import DAI, TOKENS, USDC, USDT, WBTC, WETH, SandboxToken
-from quietswap.settings import TrackingConfig
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.settings import TrackingConfig
 
 PAIRS = (
     (WETH, USDC), (USDC, WETH), (WETH, USDT), (DAI, WETH), (WETH, DAI), (WBTC, USDC), (USDT, DAI),

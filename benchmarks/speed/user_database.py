@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.storage.content import KEPT, Shape
 from benchmarks.storage.fill import fill_sqlite
-from quietswap.orders.order import Order
+from quietswap.rules.orders.order import Order
 
 WALLETS = 1_000
 

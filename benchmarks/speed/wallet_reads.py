@@ -10,7 +10,7 @@ from benchmarks.speed.load import load, post
 from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import SELL, Served, Stage
 from benchmarks.speed.upstreams import wallet
-from quietswap.http_client import HttpClient
+from quietswap.service.base.http_client import HttpClient
 
 CLIENTS = 64
 COUNT = 5_000

@@ -11,7 +11,7 @@ from benchmarks.speed.load import load, post
 from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import Served, Stage, ready_to_swap
 from benchmarks.speed.submission import fields, quoted_swap, signed_order
-from quietswap.http_client import HttpClient
+from quietswap.service.base.http_client import HttpClient
 
 _KEYS = 0xB0B1_0000
 _BATCH = 40

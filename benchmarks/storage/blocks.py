@@ -9,7 +9,7 @@ from statistics import median
 from benchmarks.storage import calls
 from benchmarks.storage.calls import Side
 from benchmarks.storage.figures import timed
-from quietswap.storage.sqlite import SqliteDatabase
+from quietswap.service.storage.sqlite import SqliteDatabase
 
 _ORDERS, _ROUNDS = 48, 9
 _FRAME_BYTES = 4_096 + 24

@@ -16,11 +16,11 @@ from benchmarks.storage.content import (
     order_id,
     wallet,
 )
-from quietswap.chain.address import Address
-from quietswap.orders.order import Order, OrderEvent, OrderEventType, OrderStatus, Transition
-from quietswap.orders.retention import RetentionJob
-from quietswap.orders.transition import event_for, with_transition
-from quietswap.storage.factory import Storage
+from quietswap.rules.orders.order import Order, OrderEvent, OrderEventType, OrderStatus, Transition
+from quietswap.rules.tx.address import Address
+from quietswap.service.orders.retention import RetentionJob
+from quietswap.service.orders.transition import event_for, with_transition
+from quietswap.service.storage.factory import Storage
 
 PAGE = 50
 
@@ -163,7 +163,7 @@ async def _live_nonces(side: Side, serial: int) -> None:
 
 
 class _HourLater:
-    """quietswap.clock.Clock an hour after the newest order, when bytes and quotes fall."""
+    """A `Clock` an hour after the newest order, when bytes and quotes fall."""
 
     def __init__(self, shape: Shape) -> None:
         self._now_ms = shape.now_ms + 3_600_000

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import blake2b
 
-from quietswap.chain.address import Address, from_bytes
-from quietswap.chain.signed import UnsignedTransaction
-from quietswap.orders.order import (
+from quietswap.rules.orders.order import (
     Failure,
     FailureCode,
     Inclusion,
@@ -20,7 +18,9 @@ from quietswap.orders.order import (
     OrderKind,
     OrderStatus,
 )
-from quietswap.quoting.quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.rules.quotes.quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.rules.tx.address import Address, from_bytes
+from quietswap.rules.tx.signed import UnsignedTransaction
 
 KEY = "key_0123456789abcdef"
 START_MS = 1_790_000_000_000
@@ -129,7 +129,7 @@ def wallet(place: int) -> Address:
 
 
 def order_id(serial: int) -> str:
-    """Return an order's id, like one of quietswap.orders.order."""
+    """Return an order's id, like one of quietswap.rules.orders.order."""
     return f"ord_{START_MS + serial * 1000:012x}{_digest(serial)[:10].hex()}"
 
 

@@ -13,16 +13,16 @@ from pathlib import Path
 import asyncpg
 
 from benchmarks.storage.content import Shape, diary
-from quietswap.orders.order import Order
-from quietswap.storage.factory import migrate_storage
-from quietswap.storage.order_rows import (
+from quietswap.rules.orders.order import Order
+from quietswap.service.storage.factory import migrate_storage
+from quietswap.service.storage.order_rows import (
     COLUMNS,
     EVENT_COLUMNS,
     event_values,
     fixed_values,
     moving_values,
 )
-from quietswap.storage.quotes import STORED, quote_values
+from quietswap.service.storage.quotes import STORED, quote_values
 
 Rows = Iterable[Sequence[object]]
 _AT_ONCE = 50_000

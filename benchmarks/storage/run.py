@@ -13,11 +13,11 @@ from benchmarks.storage.calls import Calls, Side
 from benchmarks.storage.content import EXPIRED, LIVE, Shape
 from benchmarks.storage.figures import Figure, Timing, middle, timed
 from benchmarks.storage.fill import fill_postgres, fill_sqlite
-from quietswap.clock import SystemClock
-from quietswap.orders.order import OrderStatus
-from quietswap.orders.retention import BATCH
-from quietswap.storage.database import is_embedded
-from quietswap.storage.factory import open_storage
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.orders.retention import BATCH
+from quietswap.service.storage.database import is_embedded
+from quietswap.service.storage.factory import open_storage
 from tests.databases import PostgresCluster
 
 SMALL = 10_000

@@ -8,8 +8,8 @@ import pytest
 import structlog
 from starlette.types import ASGIApp
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.server.app import create_api
 from tests import loopback
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 from tests.contract import check

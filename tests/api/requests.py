@@ -4,10 +4,15 @@ from typing import Any
 
 import httpx
 
-from quietswap.api.parsing.body import body_fields
-from quietswap.contract import base
-from quietswap.contract.requests import OrderCancelBody, SwapOrderBody, WrapOrderBody, WrapQuoteBody
-from quietswap.tokens.token import WETH
+from quietswap.rules import wire as base
+from quietswap.rules.contract.requests import (
+    OrderCancelBody,
+    SwapOrderBody,
+    WrapOrderBody,
+    WrapQuoteBody,
+)
+from quietswap.rules.tokens.token import WETH
+from quietswap.service.api.parsing.body import body_fields
 from tests.api.scripted_use_cases import WALLET
 from tests.stored_orders import USDC, order_params
 

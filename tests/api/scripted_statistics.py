@@ -1,6 +1,6 @@
 """Statistics of two orders, for tests of the edge."""
 
-from quietswap.orders.statistics import OrderStatistics, Tally, grouped
+from quietswap.rules.orders.statistics import OrderStatistics, Tally, grouped
 
 
 def two_orders(days: int, now_ms: int) -> OrderStatistics:

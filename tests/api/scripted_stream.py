@@ -1,6 +1,6 @@
 """A stream of events with scripted batches, for tests of the edge."""
 
-from quietswap.storage.events import StoredEvent
+from quietswap.service.storage.events import StoredEvent
 
 
 class ScriptedStream:

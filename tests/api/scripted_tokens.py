@@ -2,10 +2,9 @@
 
 from decimal import Decimal
 
-from quietswap.chain.address import Address
-from quietswap.quoting.quote import SourceOutcome, SourceReport
-from quietswap.quoting.scoring import IndicativePrice, SourcePrice
-from quietswap.tokens.token import (
+from quietswap.rules.quotes.quote import SourceOutcome, SourceReport
+from quietswap.rules.quotes.scoring import IndicativePrice, SourcePrice
+from quietswap.rules.tokens.token import (
     WETH,
     Token,
     TokenHolding,
@@ -14,6 +13,7 @@ from quietswap.tokens.token import (
     TokenWarning,
     WalletHoldings,
 )
+from quietswap.rules.tx.address import Address
 from tests.response_json import prices, tokens
 from tests.stored_orders import NOW_MS, USDC
 

@@ -8,15 +8,16 @@ from typing import Any
 
 from msgspec import structs
 
-from quietswap.api.operation import UseCases
-from quietswap.chain.address import Address
-from quietswap.chain.signed import UnsignedTransaction
-from quietswap.clients.client import ApiKey, ClientLimits, ClientUsage, DayUsage
-from quietswap.orders.order import Order, OrderKind, OrderStatus
-from quietswap.orders.statistics import ExportFilter, ExportPage, OrderStatistics
-from quietswap.orders.stores import OrderPage, RateWindow
-from quietswap.orders.wallet_transaction import CancelOrderRequest, CancelQuote, SubmittedCancel
-from quietswap.quoting.quote import (
+from quietswap.rules.clients import ApiKey, ClientLimits, ClientUsage, DayUsage
+from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.orders.statistics import ExportFilter, ExportPage, OrderStatistics
+from quietswap.rules.orders.stores import OrderPage, RateWindow
+from quietswap.rules.orders.wallet_transaction import (
+    CancelOrderRequest,
+    CancelQuote,
+    SubmittedCancel,
+)
+from quietswap.rules.quotes.quote import (
     AlternativeRoute,
     Route,
     SourceOutcome,
@@ -27,7 +28,7 @@ from quietswap.quoting.quote import (
     WrapOperation,
     WrapQuote,
 )
-from quietswap.quoting.request import (
+from quietswap.rules.quotes.request import (
     SubmittedSwap,
     SubmittedWrap,
     SwapOrderRequest,
@@ -36,10 +37,13 @@ from quietswap.quoting.request import (
     WrapOrderRequest,
     WrapQuoteRequest,
 )
-from quietswap.quoting.scoring import Candidate
-from quietswap.relays.settings import EndpointType, RelaySettings, ShareMode
-from quietswap.storage.events import StoredEvent
-from quietswap.tokens.token import WETH
+from quietswap.rules.quotes.scoring import Candidate
+from quietswap.rules.relays import EndpointType, RelaySettings, ShareMode
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import UnsignedTransaction
+from quietswap.service.api.operation import UseCases
+from quietswap.service.storage.events import StoredEvent
 from tests.api.scripted_statistics import two_orders
 from tests.api.scripted_stream import ScriptedStream
 from tests.api.scripted_tokens import HOLDINGS, PRICE, token_page

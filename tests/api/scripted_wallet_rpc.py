@@ -5,11 +5,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from quietswap.chain.address import Address
-from quietswap.chain.rpc_wire import NodeAnswer, RpcCall
-from quietswap.clients.client import ApiKey
-from quietswap.errors.clients import RpcTokenNotFound
-from quietswap.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
+from quietswap.rules.chain.rpc_wire import NodeAnswer, RpcCall
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.errors.clients import RpcTokenNotFound
+from quietswap.rules.tx.address import Address
+from quietswap.service.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
 from tests.stored_orders import NOW_MS
 
 SECRET = "qr_" + "7b" * 32

@@ -1,9 +1,9 @@
 """Webhooks of the scripted use cases."""
 
-from quietswap.clients.client import ApiKey
-from quietswap.errors.requests import InvalidParameter
-from quietswap.webhooks.addresses import MAX_LENGTH
-from quietswap.webhooks.webhook import Delivery, Webhook, WebhookRequest
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.errors.requests import InvalidParameter
+from quietswap.rules.webhooks.addresses import MAX_LENGTH
+from quietswap.rules.webhooks.webhook import Delivery, Webhook, WebhookRequest
 from tests.stored_orders import NOW_MS
 
 WEBHOOK = Webhook(

@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions, RateLimits
-from quietswap.clients.client import ApiKey
+from quietswap.rules.clients import ApiKey
+from quietswap.service.api.operation import ApiOptions, RateLimits
+from quietswap.service.server.app import create_api
 from tests import loopback
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases

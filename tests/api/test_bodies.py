@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions
-from quietswap.api.parsing.body import Field, Kind
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.api.parsing.body import Field, Kind
+from quietswap.service.server.app import create_api
 from tests import loopback
 from tests.api import requests
 from tests.api.requests import BODY_FIELDS

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions
-from quietswap.api.parsing.body import BodyMemory, BodyMemoryFull
-from quietswap.clients.client import ApiKey, visitor_id
+from quietswap.rules.clients import ApiKey, visitor_id
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.api.parsing.body import BodyMemory, BodyMemoryFull
+from quietswap.service.server.app import create_api
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 from tests.virtual_time import run

@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
-from quietswap.api.app import create_api
-from quietswap.api.endpoint import operation_name
-from quietswap.api.operation import ApiOptions
-from quietswap.orders.wallet_transaction import CancelOrderRequest
+from quietswap.rules.orders.wallet_transaction import CancelOrderRequest
+from quietswap.service.api.endpoint import operation_name
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.server.app import create_api
 from tests.api import requests
 from tests.api.requests import CANCEL, cancel_body
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases

@@ -5,9 +5,9 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from quietswap.api.routes import OPERATIONS
-from quietswap.clients.client import ClientLimits, ClientUsage, DayUsage, KeyScope
-from quietswap.errors.base import Unauthorized
+from quietswap.rules.clients import ClientLimits, ClientUsage, DayUsage, KeyScope
+from quietswap.rules.errors.base import Unauthorized
+from quietswap.service.server.routes import OPERATIONS
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, HandClock, ScriptedUseCases
 from tests.api.test_envelope import OPS, refused

@@ -7,7 +7,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from quietswap.server.connections import PATIENCE_S, ConnectionLimits
+from quietswap.service.server.connections import PATIENCE_S, ConnectionLimits
 from tests.manual_clock import ManualClock
 
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from quietswap.api.app import create_api
-from quietswap.api.middleware.headers import InvalidOrigin, ListedOriginsMiddleware
-from quietswap.api.operation import ApiOptions
+from quietswap.service.api.middleware.headers import InvalidOrigin, ListedOriginsMiddleware
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.server.app import create_api
 from tests import loopback
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases

@@ -5,16 +5,16 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.api import json
-from quietswap.api.app import create_api
-from quietswap.api.openapi import EXAMPLES
-from quietswap.api.operation import ApiOptions
-from quietswap.api.routes import OPERATIONS
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.contract.errors import ERRORS, status_of
-from quietswap.errors.base import RequestError
-from quietswap.errors.requests import ValidationError
-from quietswap.orders.stores import StoreUnavailable
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.contract.errors import ERRORS, status_of
+from quietswap.rules.errors.base import RequestError
+from quietswap.rules.errors.requests import ValidationError
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.api import json
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.server.app import create_api
+from quietswap.service.server.openapi import EXAMPLES
+from quietswap.service.server.routes import OPERATIONS
 from tests import loopback
 from tests.api import requests
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from quietswap import errors
-from quietswap.errors.base import RequestError
+from quietswap.rules import errors
+from quietswap.rules.errors.base import RequestError
 
 LIMITED = {"retry_after": 7, "limit": 300, "window": 60}
 

@@ -8,12 +8,12 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions
-from quietswap.errors.base import Unauthorized
-from quietswap.events.feed import EventFilter, ResumePoint
-from quietswap.orders.order import OrderChange
-from quietswap.storage.events import StoredEvent
+from quietswap.rules.errors.base import Unauthorized
+from quietswap.rules.orders.order import OrderChange
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.events.feed import EventFilter, ResumePoint
+from quietswap.service.server.app import create_api
+from quietswap.service.storage.events import StoredEvent
 from tests import loopback
 from tests.api.requests import EVENTS
 from tests.api.scripted_use_cases import (

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from quietswap.contract.base import member_names
-from quietswap.contract.exports import ExportedOrder
-from quietswap.orders.statistics import ExportFilter, ExportPage, ExportRow
-from quietswap.orders.stores import OrderView, StoreUnavailable
-from quietswap.tokens.token import WETH, Token
+from quietswap.rules.contract.exports import ExportedOrder
+from quietswap.rules.orders.statistics import ExportFilter, ExportPage, ExportRow
+from quietswap.rules.orders.stores import OrderView, StoreUnavailable
+from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.wire import member_names
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, ScriptedUseCases
 from tests.stored_orders import NOW_MS, USDC
 

@@ -8,9 +8,9 @@ from urllib.parse import quote
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions, RateLimits
-from quietswap.contract.errors import ERRORS
+from quietswap.rules.contract.errors import ERRORS
+from quietswap.service.api.operation import ApiOptions, RateLimits
+from quietswap.service.server.app import create_api
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 from tests.example_counts import examples

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.api.middleware.headers import (
+from quietswap.service.api.middleware.headers import (
     LOOPBACK,
     InvalidHost,
     TrustedHostsMiddleware,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.api.parsing.query import MOST_UNKNOWN, TooManyUnknownNames, find_misspelt
-from quietswap.contract.base import member_names
-from quietswap.contract.requests import SwapOrderBody, SwapQuoteQuery
+from quietswap.rules.contract.requests import SwapOrderBody, SwapQuoteQuery
+from quietswap.rules.wire import member_names
+from quietswap.service.api.parsing.query import MOST_UNKNOWN, TooManyUnknownNames, find_misspelt
 from tests.api import requests
 from tests.api.scripted_use_cases import ScriptedUseCases
 from tests.api.test_envelope import refused

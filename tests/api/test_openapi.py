@@ -11,15 +11,15 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from quietswap.api import json
-from quietswap.api.app import create_api
-from quietswap.api.openapi import document, expanded
-from quietswap.api.operation import ApiOptions, Operation
-from quietswap.api.parsing.body import Field, body_fields
-from quietswap.api.routes import OPERATIONS
-from quietswap.contract.errors import status_of
-from quietswap.errors.base import RateLimitExceeded
-from quietswap.orders.order import OrderStatus
+from quietswap.rules.contract.errors import status_of
+from quietswap.rules.errors.base import RateLimitExceeded
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.service.api import json
+from quietswap.service.api.operation import ApiOptions, Operation
+from quietswap.service.api.parsing.body import Field, body_fields
+from quietswap.service.server.app import create_api
+from quietswap.service.server.openapi import document, expanded
+from quietswap.service.server.routes import OPERATIONS
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.contract import DOCUMENT, check_stream, closed

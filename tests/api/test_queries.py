@@ -9,8 +9,8 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from quietswap.errors.requests import OrderNotFound
-from quietswap.orders.order import OrderKind
+from quietswap.rules.errors.requests import OrderNotFound
+from quietswap.rules.orders.order import OrderKind
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, ScriptedUseCases
 from tests.api.test_envelope import refused

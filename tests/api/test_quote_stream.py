@@ -7,13 +7,13 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from quietswap.api.app import create_api
-from quietswap.api.openapi import EXAMPLES
-from quietswap.api.operation import ApiOptions
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.quoting.quote import SwapQuote, VerificationStatus
-from quietswap.quoting.request import SwapQuoteRequest
-from quietswap.quoting.scoring import Candidate
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.quotes.quote import SwapQuote, VerificationStatus
+from quietswap.rules.quotes.request import SwapQuoteRequest
+from quietswap.rules.quotes.scoring import Candidate
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.server.app import create_api
+from quietswap.service.server.openapi import EXAMPLES
 from tests.api.requests import QUOTE, STREAM, ask, quote_query
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases, swap_quote
 from tests.contract import quote_events

@@ -10,9 +10,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions, RateLimits
-from quietswap.web.assets import Page
+from quietswap.service.api.operation import ApiOptions, RateLimits
+from quietswap.service.server.app import create_api
+from quietswap.service.server.web_assets import Page
 from tests import loopback
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases

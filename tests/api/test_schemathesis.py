@@ -4,8 +4,8 @@ import pytest
 import schemathesis
 from schemathesis.schemas import BaseSchema
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions, RateLimits
+from quietswap.service.api.operation import ApiOptions, RateLimits
+from quietswap.service.server.app import create_api
 from tests import generators
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 

@@ -6,13 +6,13 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
-from quietswap.orders.received import Reference
-from quietswap.orders.stores import OrderPage
-from quietswap.quoting.loss import WORDS
-from quietswap.quoting.request import SwapQuoteRequest
-from quietswap.quoting.wallet_effects import QuoteIssues, Shortfall
-from quietswap.tokens.token import WETH
+from quietswap.rules.chain.received import Reference
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules.orders.stores import OrderPage
+from quietswap.rules.quotes.request import SwapQuoteRequest
+from quietswap.rules.safety.loss import WORDS
+from quietswap.rules.safety.wallet_effects import QuoteIssues, Shortfall
+from quietswap.rules.tokens.token import WETH
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, ROUTER, WALLET, ScriptedUseCases, swap_quote
 from tests.quoting.loss_table import LOSSES, Row, quoted

@@ -6,11 +6,11 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from quietswap.orders.order import OrderKind, OrderStatus
-from quietswap.orders.stores import OrderPage
-from quietswap.quoting.quote import WrapOperation
-from quietswap.quoting.request import WrapBalances, WrapQuoteRequest
-from quietswap.tokens.token import WETH
+from quietswap.rules.orders.order import OrderKind, OrderStatus
+from quietswap.rules.orders.stores import OrderPage
+from quietswap.rules.quotes.quote import WrapOperation
+from quietswap.rules.quotes.request import WrapBalances, WrapQuoteRequest
+from quietswap.rules.tokens.token import WETH
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, WALLET, ScriptedUseCases
 from tests.stored_orders import NOW_MS, USDC, inclusion, listed, order

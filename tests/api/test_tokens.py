@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from quietswap.quoting.request import IndicativePriceRequest
-from quietswap.tokens.token import WETH
+from quietswap.rules.quotes.request import IndicativePriceRequest
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import KEY, WALLET, ScriptedUseCases
 from tests.stored_orders import NOW_MS, USDC
 

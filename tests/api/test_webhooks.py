@@ -8,13 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions
-from quietswap.clients.client import ApiKey
-from quietswap.orders.order import OrderChange
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.server.webhooks import make_manager
-from quietswap.settings import Settings, WebhooksConfig
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.orders.order import OrderChange
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.server.app import create_api
+from quietswap.service.server.webhooks import make_manager
+from quietswap.service.settings import Settings, WebhooksConfig
 from tests import loopback
 from tests.api.scripted_use_cases import SECRET, ScriptedUseCases
 from tests.api.scripted_use_cases import HandClock as ApiClock

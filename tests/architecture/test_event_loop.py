@@ -8,7 +8,7 @@ import socket
 import pytest
 import uvloop
 
-from quietswap.server import process as server
+from quietswap.service.server import process as server
 from tests.conftest import EndingLoop
 
 

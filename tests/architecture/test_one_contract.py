@@ -16,10 +16,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ANSWER = """
 import asyncio, json, httpx, quietswap
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions
+from quietswap.service.server.app import create_api
+from quietswap.service.api.operation import ApiOptions
 from quietswap.client import SwapRequest, api_calls
-from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.rules.contract.quotes import SwapQuoteResponse
 from tests.api import requests
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
 from tests import loopback
@@ -58,7 +58,7 @@ def seen(folder: Path, *, module: str, after: str, line: str, component: str) ->
     """Return what a process sees after `line` was added to a copy of the package."""
     copy = folder / "quietswap"
     shutil.copytree(ROOT / "src" / "quietswap", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    path = copy / "contract" / module
+    path = copy / "rules" / "contract" / module
     text = path.read_text("utf-8")
     assert text.count(after) == 1
     path.write_text(text.replace(after, f"{after}{line}\n"), "utf-8")

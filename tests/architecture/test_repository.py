@@ -25,9 +25,13 @@ def test_the_layout_names_folders_and_files_that_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     layout = text.split("## The layout")[1].split("\n## ")[0]
     package = ROOT / "src" / "quietswap"
-    folders = {path.name for path in package.iterdir() if path.is_dir()} - {"__pycache__"}
+    rooms = {
+        str(path.parent.relative_to(package)) + "/"
+        for pattern in ("*/__init__.py", "rules/*/__init__.py", "service/*/__init__.py")
+        for path in package.glob(pattern)
+    }
     listed = re.findall(r"^\| (`.*?`) \|", layout, re.M)
-    assert {name for cell in listed for name in re.findall(r"`(\w+)/", cell)} == folders
+    assert {name for cell in listed for name in re.findall(r"`([\w/]+/)`", cell)} >= rooms
     for name in re.findall(r"`([\w/]+(?:\.py|/))`", layout.replace("NAME", "sushi")):
         assert any(package.rglob(name.rstrip("/"))), name
 
@@ -40,17 +44,21 @@ def test_every_decision_is_listed_and_linked() -> None:
 
 
 def test_no_float_touches_an_amount() -> None:
-    """Seconds, and the one USD figure that leaves as a JSON number, are not amounts."""
+    """Seconds, rates and the one USD figure that leaves as a JSON number are not amounts."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
     [rules] = [one for one in settings["contracts"] if one["name"].startswith("Rules do no I/O")]
     places = [ROOT / "src" / name.replace(".", "/") for name in rules["source_modules"]]
     modules = [one for place in places for one in [place.with_suffix(".py"), *place.rglob("*.py")]]
-    for path in (one for one in modules if one.exists() and one.parent.name != "contract"):
+    for path in (one for one in modules if one.exists() and "contract" not in one.parts):
         lines = path.read_text("utf-8").splitlines()
         for node in ast.walk(ast.parse("\n".join(lines))):
             is_float = isinstance(node, ast.Name) and node.id == "float"
             is_literal = isinstance(node, ast.Constant) and isinstance(node.value, float)
             if is_float or is_literal:
                 line = lines[node.lineno - 1]
-                known = r"expected_rebate_usd|retry_after|^    deadline: Annotated\[int \| float, "
+                known = (
+                    r"expected_rebate_usd|expectedRebate|retry_after|max_age_s|per_second"
+                    r"|RequestBudget\(|^    deadline: Annotated\[int \| float, "
+                    r"|isinstance\(value, bool \| int \| float\)"
+                )
                 assert re.search(known, line), f"{path.name}: {line}"

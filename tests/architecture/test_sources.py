@@ -1,9 +1,9 @@
-"""The records of the vendors, `vendors/NAME/__init__.py`, and what is derived from them."""
+"""The records of the vendors, `rules/vendors/NAME.py`, and what is derived from them."""
 
 import pytest
 
+from quietswap.rules.vendors import OVER_HTTP, VENDORS
 from quietswap.sandbox.vendors.stand_in import stand_ins
-from quietswap.vendors import OVER_HTTP, VENDORS
 
 
 @pytest.mark.parametrize("source", VENDORS)

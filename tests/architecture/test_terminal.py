@@ -68,7 +68,7 @@ def test_styles_come_from_no_answer() -> None:
 
 def test_both_outputs_are_written_through_one_door() -> None:
     """`sys.stdout` is written by click and the console alone, through the checked outputs."""
-    allowed = {"cli/output/lost_output.py", "cli/output/console.py", "observe/logs.py"}
+    allowed = {"cli/output/lost_output.py", "cli/output/console.py", "service/observe/logs.py"}
     for name, module in modules():
         for node in ast.walk(module):
             text = ast.unparse(node) if isinstance(node, ast.Attribute) else ""

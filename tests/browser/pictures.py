@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
-from quietswap.clock import SystemClock
-from quietswap.operator.figures import BUCKET_MS, Figure, Measure, rounded
-from quietswap.operator.operators import ProcessReport
+from quietswap.rules.operator.figures import BUCKET_MS, Figure, Measure, rounded
+from quietswap.rules.operator.operators import ProcessReport
+from quietswap.service.base.clock import SystemClock
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.steps import (

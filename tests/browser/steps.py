@@ -2,8 +2,8 @@
 
 from eth_account.signers.local import LocalAccount
 
+from quietswap.rules.vendors import kyberswap, sushi, uniswap, velora
 from quietswap.sandbox.contracts.pools import WETH
-from quietswap.vendors import kyberswap, sushi, uniswap, velora
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.wallets import HonestWallet

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from quietswap.api.routes import OPERATIONS
+from quietswap.service.server.routes import OPERATIONS
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.test_accessible import tab_to

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.orders.checks import CONTRACT_NOTE
+from quietswap.rules.orders.checks import CONTRACT_NOTE
 from quietswap.sandbox.contracts.pools import VYPER
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role

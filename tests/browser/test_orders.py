@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from quietswap.rules.vendors import sushi
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import WETH
-from quietswap.vendors import sushi
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, label, role
 from tests.browser.steps import FAULT, SWAP, allowed, confirmed, opened, private, quoted, under_way

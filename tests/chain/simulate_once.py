@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from quietswap.chain.chain import SimulationResult
-from quietswap.chain.node import NodeChain
-from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.rules.chain.records import SimulationResult
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.service.node.chain import NodeChain
 
 
 async def simulate_once(

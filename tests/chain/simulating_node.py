@@ -4,12 +4,12 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
-from quietswap.chain.chain import SimulationResult
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.rules.chain.records import SimulationResult
+from quietswap.rules.quotes.quote import Route, RouteRequest
 from quietswap.sandbox.contracts import abi
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.fake_node import FakeNode, fake_node
 from tests.chain.simulate_once import simulate_once
 from tests.chain.small_chain import NOBODY, VENUE, odd

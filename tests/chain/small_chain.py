@@ -12,18 +12,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address, keccak256
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.http_client import HttpClient
+from quietswap.rules.tokens.token import Token
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address, keccak256
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.artifacts import own_runtime
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, SUPPLY_KEY
 from quietswap.sandbox.npm import find_anvil
 from quietswap.sandbox.rpc import SandboxRpcClient
-from quietswap.tokens.token import Token
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.defaults import NODE
 from tests.manual_clock import ManualClock
 

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.chain.chain import CallReverts, WalletSnapshot
-from quietswap.chain.signed import UnsignedTransaction
-from quietswap.http_client import HttpReply
+from quietswap.rules.chain.records import CallReverts, WalletSnapshot
+from quietswap.rules.tokens.token import Token
+from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.sandbox.contracts.abi import selector
 from quietswap.sandbox.contracts.addresses import FEEDS
 from quietswap.sandbox.contracts.pools import DAI, SOLADY, USDC, USDT, WBTC
-from quietswap.tokens.token import Token
+from quietswap.service.base.http_client import HttpReply
 from tests.chain.small_chain import NOBODY, VENUE, WALLET, SmallChain, odd, small_chain
 
 ONE_ETHER = 10**18

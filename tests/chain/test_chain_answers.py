@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from eth_abi import encode
 
-from quietswap.chain.chain import Block, Head, NodeUnavailable
-from quietswap.chain.erc20 import word
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.signed import UnsignedTransaction
-from quietswap.http_client import HttpClient
-from quietswap.tokens.token import Token
+from quietswap.rules.chain.records import Block, Head, NodeUnavailable
+from quietswap.rules.tokens.erc20 import word
+from quietswap.rules.tokens.token import Token
+from quietswap.rules.tx.signed import UnsignedTransaction
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.fake_node import FakeNode, Refusal, fake_node
 from tests.chain.small_chain import NOBODY, VENUE, WALLET
 from tests.defaults import NODE

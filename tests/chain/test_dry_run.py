@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import DryRun, SignedSwap
-from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
-from quietswap.chain.signed import UnsignedTransaction
+from quietswap.rules.chain.records import DryRun, SignedSwap
+from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.sandbox.contracts import abi
 from tests.chain.small_chain import VENUE, WALLET, SmallChain, odd, small_chain
 from tests.chain.test_simulate import asking

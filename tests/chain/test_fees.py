@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain import fees
-from quietswap.chain.signed import GAS_LIMIT_CAP
-from quietswap.orders.nonces import OwnNonces, next_nonce
+from quietswap.rules.orders.nonces import OwnNonces, next_nonce
+from quietswap.rules.tx import fees
+from quietswap.rules.tx.signed import GAS_LIMIT_CAP
 
 GWEI = 10**9
 

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject, value, value_or_none
-from quietswap.http_client import HttpClient
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.rpc_wire import RpcCall, RpcErrorObject, value, value_or_none
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.fake_node import FakeNode, Refusal, fake_node
 from tests.defaults import NODE
 from tests.fake_web import Answer

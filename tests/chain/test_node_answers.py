@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain import reads
-from quietswap.chain.rpc_wire import BatchRefused, Result, RpcErrorObject, read_replies
-from quietswap.chain.simulation.codec import read_blocks
-from quietswap.chain.simulation.dry_run import read_plain
+from quietswap.rules.chain.rpc_wire import BatchRefused, Result, RpcErrorObject, read_replies
+from quietswap.rules.trial.codec import read_blocks
+from quietswap.service.node import reads
+from quietswap.service.node.simulation.dry_run import read_plain
 
 ANSWERS: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parent / "node_answers" / "real-nodes.json").read_text()

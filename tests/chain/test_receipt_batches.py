@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.http_client import HttpClient
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.fake_node import FakeNode, Refusal, fake_node
 from tests.chain.test_chain_answers import RECEIPT
 from tests.defaults import NODE

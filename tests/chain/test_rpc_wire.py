@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.chain.rpc_wire import RpcErrorObject
+from quietswap.rules.chain.rpc_wire import RpcErrorObject
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from eth_account import Account
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quietswap.chain.signed import (
+from quietswap.rules.tx.signed import (
     SIZE_CAP,
     BadSignature,
     SignedTransaction,

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 from msgspec import structs
 
-from quietswap.chain import fees
-from quietswap.chain.address import Address
-from quietswap.chain.chain import SimulationResult
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.rpc_wire import Result, RpcCall
-from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.rules.chain.records import SimulationResult
+from quietswap.rules.chain.rpc_wire import Result, RpcCall
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.tokens.token import Token
+from quietswap.rules.tx import fees
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import (
     DAI,
@@ -22,7 +22,7 @@ from quietswap.sandbox.contracts.pools import (
     WBTC,
     SandboxToken,
 )
-from quietswap.tokens.token import Token
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.simulate_once import simulate_once
 from tests.chain.small_chain import (
     NOBODY,

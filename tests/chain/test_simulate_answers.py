@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.chain import NodeUnavailable, SimulationResult
-from quietswap.chain.simulation.simulator import NO_METHOD
-from quietswap.quoting.wallet_effects import TRANSFER
+from quietswap.rules.chain.records import NodeUnavailable, SimulationResult
+from quietswap.rules.safety.wallet_effects import TRANSFER
 from quietswap.sandbox.contracts import abi
+from quietswap.service.node.simulation.simulator import NO_METHOD
 from tests.chain.fake_node import Refusal
 from tests.chain.simulating_node import (
     AMOUNT,

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from quietswap.chain.chain import SimulationResult
-from quietswap.http_client import HttpClient
+from quietswap.rules.chain.records import SimulationResult
 from quietswap.sandbox.contracts import abi
+from quietswap.service.base.http_client import HttpClient
 from tests.chain.simulate_once import simulate_once
 from tests.chain.simulating_node import (
     LIMIT,

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from quietswap.chain import fees
-from quietswap.chain.address import Address
-from quietswap.chain.chain import SimulationResult
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.rpc_wire import Result, RpcCall
-from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.rules.chain.records import SimulationResult
+from quietswap.rules.chain.rpc_wire import Result, RpcCall
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.tx import fees
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import abi
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.simulate_once import simulate_once
 from tests.chain.small_chain import NOBODY, WALLET, SmallChain, odd, small_chain
 from tests.defaults import NODE

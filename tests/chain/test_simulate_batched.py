@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 import pytest
 from eth_abi import encode
 
-from quietswap.chain import fees
-from quietswap.chain.address import Address
-from quietswap.chain.chain import SimulationResult
-from quietswap.quoting.quote import Route, RouteRequest
-from quietswap.routers.batch import DELEGATES, SwapBatch
+from quietswap.rules.chain.records import SimulationResult
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.routers.batch import DELEGATES, SwapBatch
+from quietswap.rules.tx import fees
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts.addresses import CALIBUR
 from quietswap.sandbox.contracts.artifacts import own_runtime
 from tests.batches import delegated

@@ -4,14 +4,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import SimulationResult, UnreadableToken
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.rules.chain.records import SimulationResult, UnreadableToken
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.tokens.token import Token
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import FEE
-from quietswap.tokens.token import Token
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.simulate_once import simulate_once
 from tests.chain.small_chain import NOBODY, VENUE, WALLET, SmallChain, odd, small_chain
 from tests.defaults import NODE

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import SimulationResult
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
-from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.rules.chain.records import SimulationResult
+from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import abi
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.fake_node import Refusal
 from tests.chain.simulate_once import simulate_once
 from tests.chain.simulating_node import REQUEST, WORKS, judged, simulating_node, sold

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.chain import SimulationResult
+from quietswap.rules.chain.records import SimulationResult
 from tests.chain.fake_node import Refusal
 from tests.chain.simulating_node import (
     LIMIT,

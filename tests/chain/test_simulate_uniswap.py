@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from quietswap.chain.chain import SimulationResult
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.rules.chain.records import SimulationResult
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.tokens.token import Token
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import V2_ROUTER
@@ -24,7 +22,9 @@ from quietswap.sandbox.contracts.pools import (
     WETH,
     SandboxToken,
 )
-from quietswap.tokens.token import Token
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.simulate_once import simulate_once
 from tests.chain.small_chain import NOBODY
 from tests.defaults import NODE

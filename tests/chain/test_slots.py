@@ -2,16 +2,16 @@
 
 import pytest
 
-from quietswap.chain.address import keccak256
-from quietswap.chain.simulation import overrides
-from quietswap.chain.simulation.overrides import (
+from quietswap.rules.tx.address import keccak256
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
+from quietswap.service.node.simulation import overrides
+from quietswap.service.node.simulation.overrides import (
     OPENZEPPELIN_5,
     PLACES,
     MappingKeyOrder,
     MappingSlot,
     TokenStorageLayout,
 )
-from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
 from tests.chain.small_chain import NOBODY, VENUE
 
 ORDERS = {

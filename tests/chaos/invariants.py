@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quietswap.orders.order import BY_NONCE, FINALIZED, TRANSITIONS, OrderEventType, OrderStatus
-from quietswap.orders.tracking.resend import WOULD_FAIL, WOULD_WORK
-from quietswap.orders.transition import RELAY_SAID
+from quietswap.rules.orders.order import (
+    BY_NONCE,
+    FINALIZED,
+    TRANSITIONS,
+    OrderEventType,
+    OrderStatus,
+)
 from quietswap.sandbox.rpc import SandboxRpcClient
+from quietswap.service.orders.tracking.resend import WOULD_FAIL, WOULD_WORK
+from quietswap.service.orders.transition import RELAY_SAID
 from tests.chaos.clients import Promised
 from tests.chaos.environment import CampaignEnvironment
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from quietswap import errors
 from quietswap.cli import command
 from quietswap.cli.options import connection
 from quietswap.cli.output.quote import short
-from quietswap.orders.order import OrderKind, OrderStatus
-from quietswap.orders.stores import OrderPage
-from quietswap.quoting.quote import NATIVE, WrapOperation
-from quietswap.tokens.token import WETH
+from quietswap.rules import errors
+from quietswap.rules.orders.order import OrderKind, OrderStatus
+from quietswap.rules.orders.stores import OrderPage
+from quietswap.rules.quotes.quote import NATIVE, WrapOperation
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_tokens import ROUTER
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from quietswap import errors
 from quietswap.cli.options import connection
 from quietswap.client import QuietswapClient
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
-from quietswap.prices.feeds import REFERENCE_FEEDS
+from quietswap.rules import errors
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules.routers.feeds import REFERENCE_FEEDS
 from tests.cli.conftest import Quietswap
 from tests.cli.test_swap_command import SWAP, approved
 from tests.cli.test_swap_oddities import waiting

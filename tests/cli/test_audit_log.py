@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from quietswap.cli import command
 from quietswap.cli.options.operator import OperatorContext
-from quietswap.operator import audit_file
-from quietswap.operator.audit_file import AuditFile
+from quietswap.service.operator import audit_file
+from quietswap.service.operator.audit_file import AuditFile
 from tests.cli.operator_commands import Run
 
 

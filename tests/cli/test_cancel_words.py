@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from eth_abi import encode
 
-from quietswap.chain.address import Address
 from quietswap.cli.signed_orders import SignedOrdersFile
 from quietswap.client.flows.submission_outcome import SubmittedTransaction
-from quietswap.errors.requests import ValidationError
+from quietswap.rules.errors.requests import ValidationError
+from quietswap.rules.tx.address import Address
 from tests.cli.conftest import Quietswap
 from tests.cli.test_open_transaction import interrupted
 from tests.client.conftest import Time

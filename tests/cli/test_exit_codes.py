@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap import errors
+from quietswap.rules import errors
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import WALLET, FakeServers, FakeService, Reply, refused

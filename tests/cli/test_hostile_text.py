@@ -20,14 +20,14 @@ import pytest
 from click.testing import CliRunner
 from eth_abi import encode
 
-from quietswap.chain.address import Address
 from quietswap.cli import LazyGroup
 from quietswap.cli.commands.sources import _print as print_checks
 from quietswap.cli.options import connection
-from quietswap.contract.webhooks import DeliveriesResponse, WebhookListResponse
-from quietswap.orders.order import Failure, FailureCode, OrderEvent, OrderStatus
-from quietswap.server.checks import CheckResult
-from quietswap.webhooks import http as webhooks_http
+from quietswap.rules.contract.webhooks import DeliveriesResponse, WebhookListResponse
+from quietswap.rules.orders.order import Failure, FailureCode, OrderEvent, OrderStatus
+from quietswap.rules.tx.address import Address
+from quietswap.service.server.checks import CheckResult
+from quietswap.service.webhooks import http as webhooks_http
 from tests.api.scripted_use_cases import DELIVERY, ROUTER, WEBHOOK
 from tests.cli.conftest import Quietswap
 from tests.cli.operator_commands import Run

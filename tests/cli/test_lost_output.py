@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.orders.order import OrderStatus
+from quietswap.rules.orders.order import OrderStatus
 from tests.cli.conftest import KEY
 from tests.cli.test_swap_command import SWAP, approved
 from tests.client.fake_chain import FakeChain

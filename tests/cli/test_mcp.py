@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.chain.address import from_any_case
 from quietswap.cli.demo import SandboxInfo
+from quietswap.rules.tx.address import from_any_case
 from tests import forked, loopback
 from tests.cli.conftest import KEY
 from tests.cli.mcp_sessions import (

@@ -11,9 +11,9 @@ import pytest
 from eth_account import Account
 from mcp.types import ElicitRequestParams, ElicitResult
 
-from quietswap.chain.signed import decode
 from quietswap.cli.demo import SandboxInfo
 from quietswap.client import QuietswapClient, node_calls
+from quietswap.rules.tx.signed import decode
 from tests.cli.mcp_sessions import call, over_stdio, refusal, transcript, variables
 from tests.cli.test_cancel_command import withheld
 from tests.cli.test_mcp import assert_no_secret

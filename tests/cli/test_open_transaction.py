@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from quietswap import errors
 from quietswap.client import QuietswapClient, api_calls
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules import errors
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.cli.conftest import Quietswap
 from tests.cli.test_after_signing import time
 from tests.cli.test_swap_command import SWAP, approved

@@ -9,8 +9,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from quietswap.cli import command
-from quietswap.clients.client import AuditEntry
-from quietswap.clock import SystemClock
+from quietswap.rules.clients import AuditEntry
+from quietswap.service.base.clock import SystemClock
 from tests.cli.operator_commands import Run, told
 from tests.patient import open_storage
 

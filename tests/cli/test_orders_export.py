@@ -15,13 +15,13 @@ from click.testing import CliRunner, Result
 
 from quietswap.cli import command
 from quietswap.cli.options.operator import OperatorContext
-from quietswap.clients.client import ApiKey, Client
-from quietswap.orders import http_export
-from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.orders.received import Refund, RefundStatus
-from quietswap.orders.stores import PREFIX_OF
-from quietswap.quoting.quote import NATIVE
-from quietswap.tokens.token import WETH
+from quietswap.rules.chain.received import Refund, RefundStatus
+from quietswap.rules.clients import ApiKey, Client
+from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
+from quietswap.rules.orders.stores import PREFIX_OF
+from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.tokens.token import WETH
+from quietswap.service.orders import http_export
 from tests.manual_clock import ManualClock
 from tests.patient import open_storage
 from tests.signing import WALLET

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from quietswap.server import start_checks
-from quietswap.server.start_checks import wait_for_free_port
+from quietswap.service.server import start_checks
+from quietswap.service.server.start_checks import wait_for_free_port
 from tests.cli.conftest import Quietswap
 
 

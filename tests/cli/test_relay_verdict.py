@@ -1,7 +1,7 @@
 """What `orders show` tells of the relay: its last word, whatever came after."""
 
 from quietswap.cli.commands.orders import relay_verdict
-from quietswap.orders.order import OrderEvent
+from quietswap.rules.orders.order import OrderEvent
 
 
 def event(event_type: str, evidence: str, at_ms: int = 0) -> OrderEvent:

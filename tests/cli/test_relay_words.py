@@ -1,8 +1,8 @@
 """An order's progress tells the words of a relay that did not take it, once for each change."""
 
 from quietswap.cli.output.console import OrderProgress, SafeConsole
-from quietswap.orders.http import order_status_response
-from quietswap.orders.order import OrderStatus
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.service.orders.http import order_status_response
 from tests.stored_orders import order, recorded
 
 

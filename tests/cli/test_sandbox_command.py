@@ -18,7 +18,7 @@ from quietswap.cli.demo import SandboxInfo
 from quietswap.sandbox import ports
 from quietswap.sandbox.ports import Ports, free_port
 from quietswap.sandbox.stack import API_KEY, SandboxStack
-from quietswap.server.settings import load
+from quietswap.service.server.settings import load
 from tests import loopback
 from tests.api_port import api_port
 from tests.processes import children

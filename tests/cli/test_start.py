@@ -41,8 +41,8 @@ def test_commands_that_only_read_the_database_import_neither_log_nor_metrics(
         env=os.environ | {"QUIETSWAP_STORAGE__URL": f"sqlite:///{tmp_path}/own.db"},
     )  # fmt: skip
     loaded = set(done.stderr.split())
-    assert {"quietswap.storage.factory"} <= loaded
-    assert not {"structlog", "prometheus_client", "quietswap.server.container"} & loaded
+    assert {"quietswap.service.storage.factory"} <= loaded
+    assert not {"structlog", "prometheus_client", "quietswap.service.server.container"} & loaded
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"]])
@@ -56,7 +56,7 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
 def test_the_service_starts_without_the_extras(tmp_path: Path) -> None:
     extras = ("asyncpg", "eth_abi", "eth_keys", "opentelemetry", "redis", "rlp")
     without = f"import sys\nsys.modules.update(dict.fromkeys({extras}))\n"
-    script = f"{without}from quietswap.server import container\n{SCRIPT}"
+    script = f"{without}from quietswap.service.server import container\n{SCRIPT}"
     subprocess.run(
         [sys.executable, "-c", script, "keys", "list"], check=True,
         env=os.environ | {"QUIETSWAP_STORAGE__URL": f"sqlite:///{tmp_path}/own.db"},

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from quietswap.cli import command
-from quietswap.clock import SystemClock
-from quietswap.orders.tracking.single_process import SingleProcessGuard
-from quietswap.storage import migrate
-from quietswap.storage.sqlite import FileLeaderLock
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.orders.tracking.single_process import SingleProcessGuard
+from quietswap.service.storage import migrate
+from quietswap.service.storage.sqlite import FileLeaderLock
 from tests.databases import RedisServer
 from tests.patient import open_database, open_storage
 
@@ -61,7 +61,7 @@ def test_a_start_beside_another_process_says_what_it_waits_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a word, twelve seconds of nothing look like a service that runs."""
-    monkeypatch.setattr("quietswap.orders.tracking.single_process.PREDECESSOR_S", 0.5)
+    monkeypatch.setattr("quietswap.service.orders.tracking.single_process.PREDECESSOR_S", 0.5)
     with asyncio.Runner() as own:
         storage = own.run(open_storage(f"sqlite:///{tmp_path}/own.db", clock=SystemClock()))
         own.run(SingleProcessGuard(storage.serving, SystemClock()).begin(0))
@@ -79,8 +79,8 @@ def test_a_start_beside_another_process_says_what_it_waits_for(
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Result]:
     """Return a start on `own.db` that ends where it would serve. It waits 0.1 s for others."""
-    monkeypatch.setattr("quietswap.orders.tracking.single_process.PREDECESSOR_S", 0.1)
-    monkeypatch.setattr("quietswap.server.process.run_server", lambda *_: None)
+    monkeypatch.setattr("quietswap.service.orders.tracking.single_process.PREDECESSOR_S", 0.1)
+    monkeypatch.setattr("quietswap.service.server.process.run_server", lambda *_: None)
     monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     return lambda: CliRunner().invoke(command, ["serve"])
@@ -215,8 +215,8 @@ def test_a_start_with_shared_rates_migrates_no_older_file(
 def test_nothing_is_migrated_without_its_audit_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quietswap.operator.audit_file._ROOM", 1 << 60)
-    monkeypatch.setattr("quietswap.server.start_checks.startup_faults", lambda _: [])
+    monkeypatch.setattr("quietswap.service.operator.audit_file._ROOM", 1 << 60)
+    monkeypatch.setattr("quietswap.service.server.start_checks.startup_faults", lambda _: [])
     monkeypatch.setenv("QUIETSWAP_NODE__URLS", "http://127.0.0.1:9")
     monkeypatch.setenv("QUIETSWAP_STORAGE__URL", f"sqlite:///{tmp_path}/own.db")
     monkeypatch.setenv("QUIETSWAP_OBSERVE__AUDIT_FILE", str(tmp_path / "audit.jsonl"))

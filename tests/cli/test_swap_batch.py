@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.chain.signed import decode
+from quietswap.rules.tx.signed import decode
 from tests.api.scripted_use_cases import ROUTER
 from tests.batches import delegated
 from tests.cli.conftest import Quietswap

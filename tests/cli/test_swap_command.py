@@ -7,10 +7,10 @@ from decimal import Decimal
 import pytest
 from eth_account import Account
 
-from quietswap import errors
 from quietswap.cli.options import connection
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
-from quietswap.orders.received import Reference
+from quietswap.rules import errors
+from quietswap.rules.chain.received import Reference
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY, Quietswap
 from tests.client.fake_chain import FakeChain, transfer

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from quietswap.cli.options import connection
 from quietswap.client import QuietswapClient
-from quietswap.orders.order import OrderStatus
+from quietswap.rules.orders.order import OrderStatus
 from tests.cli.conftest import Quietswap
 from tests.cli.test_swap_command import SWAP, approved
 from tests.client.conftest import Time

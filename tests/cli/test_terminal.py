@@ -16,7 +16,7 @@ import pytest
 from eth_account import Account
 
 from quietswap.cli.context import signals_as_ctrl_c
-from quietswap.orders.order import OrderStatus
+from quietswap.rules.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY
 from tests.cli.sandbox_process import ROOT, quietswap

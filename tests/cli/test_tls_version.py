@@ -7,8 +7,8 @@ import pytest
 from granian.constants import SSLProtocols
 from granian.server import MPServer
 
-from quietswap.server import process as server_process
-from quietswap.settings import Settings
+from quietswap.service.server import process as server_process
+from quietswap.service.settings import Settings
 
 
 def test_the_first_start_names_tls_1_3(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

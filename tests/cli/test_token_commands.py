@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from quietswap.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_tokens import ROUTER, TOKEN_ANSWERS
 from tests.cli.conftest import Quietswap
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from eth_abi import encode
 
-from quietswap.chain.address import Address
 from quietswap.cli.options import connection
 from quietswap.client import QuietswapClient
-from quietswap.orders.order import OrderStatus
-from quietswap.tokens.token import WETH
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import Quietswap
 from tests.cli.test_swap_oddities import waiting

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from quietswap import errors
-from quietswap.contract.webhooks import (
+from quietswap.rules import errors
+from quietswap.rules.contract.webhooks import (
     DeletedWebhookResponse,
     DeliveriesResponse,
     WebhookListResponse,
 )
-from quietswap.orders.order import OrderChange
-from quietswap.webhooks import http as webhooks_http
-from quietswap.webhooks.webhook import DisabledReason, WebhookState
+from quietswap.rules.orders.order import OrderChange
+from quietswap.rules.webhooks.webhook import DisabledReason, WebhookState
+from quietswap.service.webhooks import http as webhooks_http
 from tests.api.scripted_use_cases import DELIVERY, WEBHOOK
 from tests.cli.conftest import Quietswap
 from tests.client.fake_servers import FakeService, ok, refused

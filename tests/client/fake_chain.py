@@ -12,8 +12,8 @@ from eth_account import Account
 from eth_utils import keccak
 
 from quietswap.client.node_calls import SEND
-from quietswap.prices.feeds import FEEDS
-from quietswap.tokens.token import WETH
+from quietswap.rules.routers.feeds import FEEDS
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.client.fake_node import NodeSays, Swallowed
 from tests.stored_orders import USDC

@@ -17,16 +17,21 @@ import msgspec
 from eth_utils import keccak
 from msgspec import structs
 
-from quietswap.api.json import error_envelope
-from quietswap.chain import erc20
-from quietswap.chain.address import Address
-from quietswap.contract.errors import status_of
-from quietswap.errors.base import NotFound, RequestError
-from quietswap.orders.order import Inclusion, Order, OrderStatus
-from quietswap.orders.stores import OrderPage
-from quietswap.quoting.quote import SwapQuote, WrapOperation
-from quietswap.quoting.request import SubmittedSwap, SubmittedWrap, WrapBalances, WrapQuoteRequest
-from quietswap.tokens.token import WETH
+from quietswap.rules.contract.errors import status_of
+from quietswap.rules.errors.base import NotFound, RequestError
+from quietswap.rules.orders.order import Inclusion, Order, OrderStatus
+from quietswap.rules.orders.stores import OrderPage
+from quietswap.rules.quotes.quote import SwapQuote, WrapOperation
+from quietswap.rules.quotes.request import (
+    SubmittedSwap,
+    SubmittedWrap,
+    WrapBalances,
+    WrapQuoteRequest,
+)
+from quietswap.rules.tokens import erc20
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+from quietswap.service.api.json import error_envelope
 from tests.api import scripted_use_cases
 from tests.api.scripted_tokens import TOKEN_ANSWERS
 from tests.api.scripted_use_cases import ROUTER, WALLET, wrap_quote

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from quietswap.clients.client import ClientLimits, ClientUsage, DayUsage, KeyScope
-from quietswap.clients.usage import usage_response
+from quietswap.rules.clients import ClientLimits, ClientUsage, DayUsage, KeyScope
+from quietswap.service.clients.usage import usage_response
 from tests.stored_orders import NOW_MS
 
 

@@ -8,7 +8,7 @@ from socket import socket
 import pytest
 
 from quietswap.client.flows import polling
-from quietswap.orders.order import OrderStatus
+from quietswap.rules.orders.order import OrderStatus
 from tests.client.fake_servers import FakeService, Reply, ok, placed
 from tests.response_json import orders
 from tests.stored_orders import recorded

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from quietswap import errors
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import (
     AfterSubmission,
@@ -18,7 +17,8 @@ from quietswap.client.errors import (
     StatusContradiction,
 )
 from quietswap.client.flows.submission_outcome import OutcomeWatch
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules import errors
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer
 from tests.client.fake_servers import MINIMUM, WALLET, FakeService, Reply, refused

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.chain.address import from_any_case
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.quote_checks import check_quote, with_params
 from quietswap.client.wire import decode
-from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.tx.address import from_any_case
 from tests.api.scripted_use_cases import ROUTER
 from tests.batches import STRANGER, Batch, delegated, wrong_batches
 from tests.client.fake_chain import FakeChain

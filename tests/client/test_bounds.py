@@ -11,7 +11,7 @@ from quietswap.client import QuietswapClient, node_calls
 from quietswap.client.errors import ApiError, MayBeMined, UnexpectedResponse
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.wire import MAX_BODY
-from quietswap.orders.order import OrderStatus
+from quietswap.rules.orders.order import OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT
 from tests.client.fake_servers import WALLET, FakeService, Reply, ok, placed, swap_quote

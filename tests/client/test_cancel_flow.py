@@ -24,12 +24,12 @@ from quietswap.client.errors import ValidationError as ClientValidationError
 from quietswap.client.flows.cancel import CancelRequest, check_cancel
 from quietswap.client.flows.submission_outcome import TransactionOutcome
 from quietswap.client.signing import hash_of, sign, to_sign
-from quietswap.contract.orders import CancelQuoteResponse
-from quietswap.contract.transactions import TransactionParams
-from quietswap.errors.requests import ValidationError
-from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
-from quietswap.orders.wallet_transaction import CancelQuote as CancelQuoteValue
-from quietswap.orders.wallet_transaction import SubmittedCancel
+from quietswap.rules.contract.orders import CancelQuoteResponse
+from quietswap.rules.contract.transactions import TransactionParams
+from quietswap.rules.errors.requests import ValidationError
+from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
+from quietswap.rules.orders.wallet_transaction import CancelQuote as CancelQuoteValue
+from quietswap.rules.orders.wallet_transaction import SubmittedCancel
 from tests.api.scripted_use_cases import cancel_quote
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain

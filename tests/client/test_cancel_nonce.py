@@ -16,8 +16,8 @@ from quietswap.client.errors import (
 from quietswap.client.flows.cancel import CancelRequest
 from quietswap.client.flows.submission_outcome import SubmittedTransaction
 from quietswap.client.signing import hash_of
-from quietswap.errors.requests import ValidationError
-from quietswap.orders.order import Order, OrderStatus
+from quietswap.rules.errors.requests import ValidationError
+from quietswap.rules.orders.order import Order, OrderStatus
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import NodeSays

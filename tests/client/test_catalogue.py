@@ -5,12 +5,12 @@ import re
 import msgspec
 import pytest
 
-from quietswap import errors as theirs
-from quietswap.api.json import unavailable_error
-from quietswap.api.openapi import EXAMPLES
 from quietswap.client import errors
 from quietswap.client.errors import ERROR_CLASSES, ApiError
-from quietswap.errors.base import NoDetails
+from quietswap.rules import errors as theirs
+from quietswap.rules.errors.base import NoDetails
+from quietswap.service.api.json import unavailable_error
+from quietswap.service.server.openapi import EXAMPLES
 from tests.client.conftest import Do
 from tests.client.conftest import either_manner as manner
 from tests.client.fake_servers import WALLET, FakeService, Reply, refused

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from quietswap import client as package
-from quietswap import errors
 from quietswap.client.errors import ClientError
 from quietswap.client.transports import Endpoints
-from quietswap.quoting.quote import WrapOperation
+from quietswap.rules import errors
+from quietswap.rules.quotes.quote import WrapOperation
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, FakeServers, FakeService, refused, wrap_answer

@@ -7,8 +7,8 @@ import pytest
 
 from quietswap.client.errors import ClientError
 from quietswap.client.flows.cancel import CancelRequest
-from quietswap.orders import checks
-from quietswap.orders.checks import Check
+from quietswap.rules.orders import checks
+from quietswap.rules.orders.checks import Check
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, MINIMUM, WALLET, FakeService

@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
-from quietswap import errors
 from quietswap.client import QuietswapClient, event_stream
 from quietswap.client.event_stream import AwaitEvent, StreamPlace, StreamReader
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.orders.order import OrderStatus
+from quietswap.rules import errors
+from quietswap.rules.orders.order import OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.conftest import either_manner as manner
 from tests.client.fake_chain import ACCOUNT

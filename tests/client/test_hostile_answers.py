@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from quietswap import errors
 from quietswap.client import AsyncQuietswapClient, QuietswapClient
 from quietswap.client.errors import (
     MayBeMined,
@@ -18,7 +17,8 @@ from quietswap.client.errors import (
 )
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WETH
-from quietswap.orders.order import OrderStatus
+from quietswap.rules import errors
+from quietswap.rules.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do, Time
 from tests.client.conftest import either_manner as manner

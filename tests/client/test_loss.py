@@ -7,8 +7,8 @@ import pytest
 
 from quietswap.client.errors import QuoteDeclined
 from quietswap.client.flows.wrap import WrapRequest
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.quoting.loss import Loss
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.safety.loss import Loss
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import WALLET, FakeService, ok, swap_quote

@@ -8,9 +8,9 @@ import pytest
 
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
-from quietswap.contract.base import MAX_LIMIT
-from quietswap.orders.order import OrderStatus
-from quietswap.orders.stores import OrderPage
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.orders.stores import OrderPage
+from quietswap.rules.wire import MAX_LIMIT
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import TX_HASH, WALLET, Asked, FakeService, Reply, ok, placed

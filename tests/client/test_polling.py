@@ -2,7 +2,6 @@
 
 import pytest
 
-from quietswap import errors
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import (
     OrderNotFound,
@@ -11,7 +10,8 @@ from quietswap.client.errors import (
     ServiceUnreachable,
 )
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.orders.order import OrderStatus
+from quietswap.rules import errors
+from quietswap.rules.orders.order import OrderStatus
 from tests.client.conftest import Time
 from tests.client.fake_servers import FakeService, Reply, ok, placed, refused
 from tests.response_json import orders

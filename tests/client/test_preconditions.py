@@ -8,8 +8,8 @@ from quietswap.client import QuietswapClient
 from quietswap.client.errors import Forbidden, NonceMismatch, QuoteDeclined
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
-from quietswap.clients.client import KeyScope
-from quietswap.tokens.token import WETH
+from quietswap.rules.clients import KeyScope
+from quietswap.rules.tokens.token import WETH
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok

@@ -9,7 +9,7 @@ from quietswap.client import QuietswapClient
 from quietswap.client.errors import QuoteDeclined
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.reference_price import ReferencePrice, find
-from quietswap.prices.feeds import REFERENCE_FEEDS
+from quietswap.rules.routers.feeds import REFERENCE_FEEDS
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, swap_quote

@@ -9,7 +9,7 @@ from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.submission_outcome import SubmittedTransaction
 from quietswap.client.signing import hash_of, sign, to_sign
-from quietswap.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, FakeServers, FakeService

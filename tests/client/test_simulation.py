@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.address import Address, from_any_case
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import UnexpectedResponse, UnsafeQuote
 from quietswap.client.flows.simulation import SwapSimulation
+from quietswap.rules.tx.address import Address, from_any_case
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer

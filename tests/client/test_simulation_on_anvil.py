@@ -5,15 +5,15 @@ import secrets
 import msgspec
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.simulation.codec import NextBlock
 from quietswap.client import node_calls
 from quietswap.client.errors import UnsafeQuote
 from quietswap.client.flows import simulation
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.wire import decode
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.tokens.token import WETH
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.trial.codec import NextBlock
+from quietswap.rules.tx.address import Address
 from tests.chain.small_chain import WALLET, SmallChain, odd, small_chain
 from tests.client.fake_servers import MINIMUM, calldata, swap_quote
 from tests.response_json import quotes

@@ -7,7 +7,7 @@ import pytest
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import MayBeMined, StatusContradiction
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import NodeSays

@@ -6,11 +6,11 @@ from socket import socket
 import msgspec
 import pytest
 
-from quietswap import errors
-from quietswap.api.json import error_envelope
 from quietswap.client import InsufficientLiquidity, ServiceUnreachable, StreamedRoute
 from quietswap.client.errors import UnexpectedResponse
 from quietswap.client.event_stream import QuoteEvents
+from quietswap.rules import errors
+from quietswap.service.api.json import error_envelope
 from tests.client.conftest import Do
 from tests.client.conftest import either_manner as manner
 from tests.client.fake_servers import FakeService, Reply, refused

@@ -10,7 +10,6 @@ from eth_account import Account
 from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
-from quietswap import errors
 from quietswap.client import AsyncQuietswapClient, QuietswapClient
 from quietswap.client.errors import (
     MayBeMined,
@@ -24,7 +23,8 @@ from quietswap.client.errors import (
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WETH
 from quietswap.client.signing import to_sign
-from quietswap.orders.order import OrderStatus
+from quietswap.rules import errors
+from quietswap.rules.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Time
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer

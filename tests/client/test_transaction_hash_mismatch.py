@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from quietswap import errors
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import TransactionHashMismatch
-from quietswap.orders.order import OrderStatus
+from quietswap.rules import errors
+from quietswap.rules.orders.order import OrderStatus
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer
 from tests.client.fake_servers import WALLET, FakeService, Reply, ok, placed, refused

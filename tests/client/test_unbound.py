@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.address import Address, from_any_case
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import UnsafeQuote
-from quietswap.quoting.route_policy import check_route
-from quietswap.vendors.zeroex import settlers
+from quietswap.rules.quotes.route_policy import check_route
+from quietswap.rules.routers import settlers
+from quietswap.rules.tx.address import Address, from_any_case
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import NodeSays

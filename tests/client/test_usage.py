@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from quietswap.clients.client import ClientLimits, KeyScope
+from quietswap.rules.clients import ClientLimits, KeyScope
 from tests.client.conftest import Do
 from tests.client.fake_servers import FakeService, ok
 from tests.client.fake_usage import usage_answer

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from quietswap import errors
 from quietswap.client.errors import WebhookLimitReached, WebhookNotFound, WebhooksNotConfigured
-from quietswap.contract.webhooks import (
+from quietswap.rules import errors
+from quietswap.rules.contract.webhooks import (
     DeletedWebhookResponse,
     DeliveriesResponse,
     WebhookListResponse,
 )
-from quietswap.webhooks import http as webhooks_http
+from quietswap.service.webhooks import http as webhooks_http
 from tests.api.scripted_use_cases import DELIVERY, WEBHOOK
 from tests.client.conftest import Do
 from tests.client.fake_servers import FakeService, Reply, ok, refused

@@ -7,7 +7,6 @@ from eth_account import Account
 from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
-from quietswap import errors
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import (
     OrderStillOpen,
@@ -18,7 +17,8 @@ from quietswap.client.errors import (
     WrongChain,
 )
 from quietswap.client.flows.wrap import WETH, to_wei
-from quietswap.quoting.quote import WrapOperation
+from quietswap.rules import errors
+from quietswap.rules.quotes.quote import WrapOperation
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import Swallowed

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.clients import credentials
-from quietswap.clients.client import ApiKey, AuditEntry, Client, KeyScope
-from quietswap.clients.credentials import LASTS_MS, hash_secret, new_client, new_key
-from quietswap.clients.keys import Authenticate
-from quietswap.errors.base import Unauthorized
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.factory import Storage
+from quietswap.rules.clients import ApiKey, AuditEntry, Client, KeyScope
+from quietswap.rules.errors.base import Unauthorized
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.clients import credentials
+from quietswap.service.clients.credentials import LASTS_MS, hash_secret, new_client, new_key
+from quietswap.service.clients.keys import Authenticate
+from quietswap.service.storage.factory import Storage
 from tests.manual_clock import ManualClock
 from tests.patient import open_storage
 from tests.stored_orders import NOW_MS

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.clients.client import to_cents
+from quietswap.rules.clients import to_cents
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import click
 import yaml
 
 from quietswap.cli import command
-from quietswap.server.factories import chosen_sources
-from quietswap.server.settings import load
-from quietswap.server.start_checks import startup_faults
-from quietswap.settings import Settings, SourceConfig
-from quietswap.vendors import OVER_HTTP, VENDORS
+from quietswap.rules.vendors import OVER_HTTP, VENDORS
+from quietswap.service.server.factories import chosen_sources
+from quietswap.service.server.settings import load
+from quietswap.service.server.start_checks import startup_faults
+from quietswap.service.settings import Settings, SourceConfig
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

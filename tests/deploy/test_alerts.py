@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from quietswap import observe
-from quietswap.api.routes import OPERATIONS
-from quietswap.contract.errors import ERRORS
-from quietswap.orders.order import OrderStatus
-from quietswap.quoting.quote import NoRouteReason, SourceOutcome
-from quietswap.relays.answers import RelayOutcome
-from quietswap.webhooks.webhook import DisabledReason
+from quietswap.rules.contract.errors import ERRORS
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.quotes.quote import NoRouteReason, SourceOutcome
+from quietswap.rules.webhooks.webhook import DisabledReason
+from quietswap.service import observe
+from quietswap.service.relays.answers import RelayOutcome
+from quietswap.service.server.routes import OPERATIONS
 from tests.deploy.files import DEPLOY, DOCS, documents
 
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}

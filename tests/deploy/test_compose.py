@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.settings import Settings
-from quietswap.storage.database import is_embedded
+from quietswap.service.settings import Settings
+from quietswap.service.storage.database import is_embedded
 from tests.deploy.files import (
     DEPLOY,
     IMAGE_ENVIRONMENT,

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from quietswap.cli.demo import SandboxInfo
-from quietswap.routers.methods import METHODS
+from quietswap.rules.safety.methods import METHODS
 from tests.cli.sandbox_process import ROOT, environment, run_example
 from tests.deploy.test_examples import EXAMPLES, town
 from tests.example_counts import LONG

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import quietswap
-from quietswap.web.assets import public_pages
+from quietswap.service.server.web_assets import public_pages
 from tests.deploy.files import DEPLOY, IMAGE_ENVIRONMENT, ROOT, documents, good_settings, overspent
 from tests.deploy.files import parse_command as parsed
 
@@ -68,7 +68,7 @@ def test_kubernetes_adds_no_variables_the_service_would_refuse() -> None:
 
 
 def test_probes_ask_pages_that_exist() -> None:
-    pages = (ROOT / "src/quietswap/server/operator.py").read_text("utf-8")
+    pages = (ROOT / "src/quietswap/service/server/operator.py").read_text("utf-8")
     found = container("Deployment")
     for probe in ("startupProbe", "livenessProbe"):
         assert found[probe]["httpGet"] == {"path": "/healthz", "port": "http"}

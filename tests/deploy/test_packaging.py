@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from quietswap.cli.commands.sandbox import sandbox
 from quietswap.sandbox import npm as npm_packages
-from quietswap.storage import database
+from quietswap.service.storage import database
 from tests.deploy.files import ROOT
 
 SHIPPED = ROOT / "src" / "quietswap" / "sandbox" / "npm_packages"

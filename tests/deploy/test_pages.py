@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.chain.simulation.codec import METHOD
-from quietswap.clients import credentials
-from quietswap.orders import retention
-from quietswap.storage import factory as opening
-from quietswap.storage.postgres import _LOST_HOST
+from quietswap.rules.trial.codec import METHOD
+from quietswap.service.clients import credentials
+from quietswap.service.orders import retention
+from quietswap.service.storage import factory as opening
+from quietswap.service.storage.postgres import _LOST_HOST
 from tests.deploy.files import DOCS, ROOT, parse_command
 
 PAGES = sorted(DOCS.glob("*.md"))
@@ -88,9 +88,17 @@ def test_the_node_must_serve_what_the_code_asks_for() -> None:
     asked = set()
     package = ROOT / "src" / "quietswap"
     readers = [
-        file for name in ("chain", "tokens", "prices") for file in (package / name).rglob("*.py")
+        file
+        for name in (
+            "rules/chain",
+            "rules/trial",
+            "service/node",
+            "service/tokens",
+            "service/prices",
+        )
+        for file in (package / name).rglob("*.py")
     ]
-    for file in (*readers, package / "wallet_rpc" / "node.py"):
+    for file in (*readers, package / "service" / "wallet_rpc" / "node.py"):
         asked |= set(re.findall(r'"(eth_\w+|debug_\w+|trace_\w+)"', file.read_text("utf-8")))
     assert set(re.findall(r"`(\w+)`", listed)) == asked
     assert METHOD in asked

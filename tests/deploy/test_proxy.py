@@ -12,12 +12,13 @@ import httpx
 import pytest
 import trustme
 
-from quietswap.api.routes import OPERATIONS
-from quietswap.operator import page
 from quietswap.sandbox.ports import free_port
-from quietswap.wallet_rpc import endpoint
-from quietswap.web import assets, cookie
-from quietswap.web.assets import public_pages
+from quietswap.service.operator import page
+from quietswap.service.server import web_assets as assets
+from quietswap.service.server.routes import OPERATIONS
+from quietswap.service.server.web_assets import public_pages
+from quietswap.service.wallet_rpc import endpoint
+from quietswap.service.web import cookie
 from tests import loopback
 from tests.deploy.files import DEPLOY, NODE, documents, good_settings
 from tests.forked import Forked, without_settings

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from quietswap.chain.address import from_any_case
+from quietswap.rules.tx.address import from_any_case
 from quietswap.sandbox.contracts import abi, addresses, artifacts, pools
 from quietswap.sandbox.contracts.abi import TREASURY
 from quietswap.sandbox.contracts.pools import WETH, SandboxToken

@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 from eth_account.signers.local import LocalAccount
 
-from quietswap.chain.address import keccak256
 from quietswap.cli import command
 from quietswap.client import QuietswapClient, SwapRequest
 from quietswap.client.errors import QuoteDeclined
 from quietswap.client.flows.polling import PollingPolicy
+from quietswap.rules.tx.address import keccak256
 from quietswap.sandbox.contracts.addresses import CALIBUR
 from quietswap.sandbox.contracts.pools import USDC, USDT, WETH, SandboxToken
 from tests.batches import STRANGER, Batch, delegated, wrong_batches

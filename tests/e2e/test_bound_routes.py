@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.vendors import UNBINDABLE, VENDORS
+from quietswap.rules.vendors import UNBINDABLE, VENDORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.vendors.case import cases

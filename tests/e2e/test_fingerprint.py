@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.server.settings import BadSettings, load, settings_summary
+from quietswap.service.server.settings import BadSettings, load, settings_summary
 
 BASE = {
     "QUIETSWAP_NODE__URLS": "https://me:pw@node.example/v2?k=1",

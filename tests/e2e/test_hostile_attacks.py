@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from quietswap.rules.vendors import OVER_HTTP, VENDORS
 from quietswap.sandbox.vendors.stand_in import stand_ins
-from quietswap.vendors import OVER_HTTP, VENDORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import serving
 

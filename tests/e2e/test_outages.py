@@ -11,12 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.clock import SystemClock
 from quietswap.sandbox.contracts.pools import USDC, WETH
-from quietswap.server import container
-from quietswap.server.asgi import ServiceApp
-from quietswap.server.settings import load
-from quietswap.storage.factory import WAITING
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.server import container
+from quietswap.service.server.asgi import ServiceApp
+from quietswap.service.server.settings import load
+from quietswap.service.storage.factory import WAITING
 from tests import loopback, patient
 from tests.databases import PostgresCluster, RedisServer, running_stores
 from tests.e2e.conftest import Town, running_town

@@ -5,10 +5,10 @@ from itertools import product
 
 import pytest
 
-from quietswap.routers.swap_router02 import Leg, read, v3_path
+from quietswap.rules.routers.swap_router02 import Leg, read, v3_path
+from quietswap.rules.vendors import uniswap
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import FEE, TOKENS, USDC, WETH, SandboxToken
-from quietswap.vendors import uniswap
 from tests import forked, loopback
 from tests.e2e.conftest import VENUES, Town
 from tests.spec.api_client import ETHER, ApiClient

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from eth_account.signers.local import LocalAccount
 
-from quietswap.clock import SystemClock
-from quietswap.orders.order import Order
+from quietswap.rules.orders.order import Order
+from quietswap.service.base.clock import SystemClock
 from tests.e2e.conftest import Town
 from tests.patient import open_storage
 from tests.spec.api_client import ETHER, SOLD, ApiClient

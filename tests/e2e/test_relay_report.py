@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from eth_account.signers.local import LocalAccount
 
-from quietswap.clock import SystemClock
-from quietswap.orders.statistics import percentiles
+from quietswap.rules.orders.statistics import percentiles
+from quietswap.service.base.clock import SystemClock
 from tests.e2e.conftest import Town
 from tests.e2e.test_backup_relay import RELAYS, mined, running
 from tests.example_counts import examples

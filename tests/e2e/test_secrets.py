@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.server.settings import BadSettings, load, secret_origins
+from quietswap.service.server.settings import BadSettings, load, secret_origins
 from tests.e2e.test_settings import NODE, check
 
 KEY = "k-very-secret-0123456789"

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from quietswap.cli import command
-from quietswap.clock import SystemClock
-from quietswap.server import asgi
-from quietswap.server.settings import BadSettings, load
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.server import asgi
+from quietswap.service.server.settings import BadSettings, load
 from tests import forked
 
 NODE = {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}

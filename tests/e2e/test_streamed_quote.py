@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH
 from tests.e2e.conftest import Town
 from tests.e2e.late import late
 from tests.e2e.serving import serving

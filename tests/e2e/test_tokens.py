@@ -8,10 +8,10 @@ import httpx
 import pytest
 from eth_account import Account
 
-from quietswap.chain.address import from_any_case
 from quietswap.client import QuietswapClient
+from quietswap.rules.tx.address import from_any_case
+from quietswap.rules.vendors import kyberswap, sushi, uniswap, velora
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, DAI, FEE, SOLADY, USDC, VYPER, WETH
-from quietswap.vendors import kyberswap, sushi, uniswap, velora
 from tests import forked, loopback
 from tests.e2e.conftest import VENUES, Town
 from tests.e2e.serving import Served, serving

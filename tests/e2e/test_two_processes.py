@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.storage.postgres import SERVER, AdvisoryLeaderLock
+from quietswap.service.storage.postgres import SERVER, AdvisoryLeaderLock
 from tests import forked
 from tests.databases import running_stores
 from tests.e2e.conftest import Town

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_account.signers.local import LocalAccount
 
-from quietswap.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH
 from tests.e2e.conftest import USDC, Town
 from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import data

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.settings import Settings
+from quietswap.service.settings import Settings
 from tests import forked
 from tests.e2e.conftest import Town, running_town
 from tests.e2e.serving import serving

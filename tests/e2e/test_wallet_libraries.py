@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH
 from tests.e2e.conftest import USDC, Town
 from tests.e2e.wallets import RpcWallet
 from tests.spec.api_client import ETHER, ApiClient

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
+from quietswap.service.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
 from tests import forked, loopback
 from tests.e2e.conftest import WETH, Town
 from tests.waiting import WITHIN_S

@@ -8,7 +8,7 @@ from typing import Any
 
 from eth_account.signers.local import LocalAccount
 
-from quietswap.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH
 from tests import loopback
 from tests.spec.api_client import ApiClient
 from tests.spec.wire import data

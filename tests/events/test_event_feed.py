@@ -8,14 +8,20 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.clients.client import visitor_id
-from quietswap.errors.clients import EventsPruned, TooManyStreams
-from quietswap.errors.requests import InvalidParameter
-from quietswap.events.feed import BEAT_S, EventFeed, EventFilter, EventSubscription, ResumePoint
-from quietswap.orders.order import POSTED, Order, OrderEvent, OrderStatus
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.events import StoredEvent
-from quietswap.storage.factory import Storage
+from quietswap.rules.clients import visitor_id
+from quietswap.rules.errors.clients import EventsPruned, TooManyStreams
+from quietswap.rules.errors.requests import InvalidParameter
+from quietswap.rules.orders.order import POSTED, Order, OrderEvent, OrderStatus
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.events.feed import (
+    BEAT_S,
+    EventFeed,
+    EventFilter,
+    EventSubscription,
+    ResumePoint,
+)
+from quietswap.service.storage.events import StoredEvent
+from quietswap.service.storage.factory import Storage
 from tests.patient import open_storage
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order
 

@@ -6,8 +6,8 @@ of them: a proof of what happens only when calls revert would be none.
 
 from dataclasses import dataclass
 
-from quietswap.chain.address import Address
-from quietswap.vendors import VENDORS
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors import VENDORS
 from tests.hostile.draw import MOST, Draw
 from tests.hostile.trial import Trade
 from tests.routers.router_calldata import OWN

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from random import Random
 
-from quietswap.chain.address import Address
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors import VENDORS, oneinch, openocean, velora, zeroex
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, POOLS, V3_WETH_USDC, SandboxToken
+from quietswap.sandbox.vendors import zeroex as zeroex_stand_in
 from quietswap.sandbox.vendors.market import Hop, routes_between
 from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap, script, word
 from quietswap.sandbox.vendors.stand_in import stand_ins
-from quietswap.vendors import VENDORS, oneinch, openocean, velora, zeroex
-from quietswap.vendors.sushi.stand_in import SAFE_EXECUTOR
-from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
+from quietswap.sandbox.vendors.sushi import SAFE_EXECUTOR
 from tests.hostile.trial import WALLET
 
 TOKENS = tuple(ALL_TOKENS.values())

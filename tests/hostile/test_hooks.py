@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
-from quietswap.chain.address import Address
-from quietswap.routers.calldata import UnboundCalldata, decode
+from quietswap.rules.safety.calldata import UnboundCalldata, decode
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors.kyberswap import VENDOR
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import WALLETS
-from quietswap.vendors.kyberswap import VENDOR
 from tests.chain.small_chain import odd, odd_runtimes
 from tests.sandbox.accounts import send
 from tests.vendors.kyberswap import called, simple_work

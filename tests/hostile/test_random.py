@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from quietswap.routers import calldata
-from quietswap.routers.calldata import DecodedCalldata, UnboundCalldata
-from quietswap.routers.method import Measure, RouterMethod
-from quietswap.routers.methods import METHODS
+from quietswap.rules.routers.method import Measure, RouterMethod
+from quietswap.rules.safety import calldata
+from quietswap.rules.safety.calldata import DecodedCalldata, UnboundCalldata
+from quietswap.rules.safety.methods import METHODS
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts.pools import FEE
-from quietswap.vendors.zeroex.stand_in import GENUINE
+from quietswap.sandbox.vendors.zeroex import GENUINE
 from tests.hostile.cases import MAKERS, Case, make
 from tests.hostile.draw import Draw
 from tests.hostile.trial import WALLET, Outcome, approved_chain, breach, tried

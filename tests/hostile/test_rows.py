@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from quietswap.routers import calldata
+from quietswap.rules.safety import calldata
+from quietswap.rules.vendors import VENDORS
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts.pools import USDC, WETH
+from quietswap.sandbox.vendors import oneinch as oneinch_stand_in
 from quietswap.sandbox.vendors.market import amount_out, best, priced_routes, routes_between
 from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap
-from quietswap.vendors import VENDORS
-from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
 from tests.hostile.trial import ROW_AMOUNT, ROW_LEAST, WALLET, Trade, approved_chain, breach, tried
 from tests.routers.router_calldata import OWN
 from tests.vendors import oneinch, velora

@@ -5,23 +5,23 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from quietswap.chain import address as addresses
-from quietswap.quoting.quote import Route, RouteRequest
-from quietswap.quoting.route_policy import check_route
-from quietswap.routers import calldata
-from quietswap.routers.calldata import UnboundCalldata
-from quietswap.routers.methods import METHODS
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.quotes.route_policy import check_route
+from quietswap.rules.safety import calldata
+from quietswap.rules.safety.calldata import UnboundCalldata
+from quietswap.rules.safety.methods import METHODS
+from quietswap.rules.tokens.token import Token
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.vendors import UNBINDABLE, zeroex
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, BY_ADDRESS, DAI, USDC, V3_WETH_USDC, WETH
+from quietswap.sandbox.vendors import oneinch as oneinch_stand_in
+from quietswap.sandbox.vendors import zeroex as zeroex_stand_in
 from quietswap.sandbox.vendors.market import best, priced_routes, routes_between
 from quietswap.sandbox.vendors.router_calldata import RouterSwap, made_up_pool_word
 from quietswap.sandbox.vendors.stand_in import stand_ins
-from quietswap.tokens.token import Token
-from quietswap.vendors import UNBINDABLE, zeroex
-from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
-from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile.trial import WALLET, Trade, approved_chain, breach, tried
 from tests.routers.router_calldata import WRITTEN
 from tests.sandbox.accounts import send

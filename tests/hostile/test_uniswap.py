@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from quietswap.routers import swap_router02
-from quietswap.routers.calldata import UnboundCalldata, decode
-from quietswap.routers.swap_router02 import Leg, encode
+from quietswap.rules.routers import swap_router02
+from quietswap.rules.routers.swap_router02 import Leg, encode
+from quietswap.rules.safety.calldata import UnboundCalldata, decode
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.pools import USDC, WETH

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from random import Random
 
-from quietswap.chain.address import Address, to_bytes
-from quietswap.routers.swap_router02 import Leg, encode
+from quietswap.rules.routers.swap_router02 import Leg, encode
+from quietswap.rules.tx.address import Address, to_bytes
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import ALL_POOLS, TOKENS, WORTHLESS, SandboxToken
 from tests.hostile.trial import WALLET

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import structlog
 
-from quietswap import observe
-from quietswap.observe import logs
-from quietswap.observe.logs import SOON_S, BufferedLogger
-from quietswap.settings import ObserveConfig
+from quietswap.service import observe
+from quietswap.service.observe import logs
+from quietswap.service.observe.logs import SOON_S, BufferedLogger
+from quietswap.service.settings import ObserveConfig
 
 
 class Stderr:
@@ -35,7 +35,7 @@ def stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stderr]:
     monkeypatch.setattr(sys, "stderr", kept)
     monkeypatch.setattr(logs, "log", structlog.get_logger())
     for module in ("events", "requests"):
-        monkeypatch.setattr(f"quietswap.observe.{module}.log", logs.log)
+        monkeypatch.setattr(f"quietswap.service.observe.{module}.log", logs.log)
     library = logging.getLogger("opentelemetry")
     handlers, propagate = library.handlers[:], library.propagate
     observe.write_logs()

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from quietswap import observe
-from quietswap.http_client import HttpClient
+from quietswap.service import observe
+from quietswap.service.base.http_client import HttpClient
 from tests.e2e.collector import Collector, attributes, collecting
 from tests.upstream import js, listening
 from tests.waiting import WITHIN_S

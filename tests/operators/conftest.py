@@ -8,16 +8,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions
-from quietswap.clients.client import AuditEntry
-from quietswap.clients.credentials import hash_secret, new_operator
-from quietswap.operator.operators import Health, Operator
-from quietswap.operator.page import OperatorOptions
-from quietswap.server.operator import operator_parts
-from quietswap.storage.factory import Storage
-from quietswap.storage.rate_limits import MemoryRateStore
-from quietswap.tokens.token_list import ListedToken, TokenCatalogue
+from quietswap.rules.clients import AuditEntry
+from quietswap.rules.operator.operators import Health, Operator
+from quietswap.rules.tokens.token_list import ListedToken, TokenCatalogue
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.clients.credentials import hash_secret, new_operator
+from quietswap.service.operator.page import OperatorOptions
+from quietswap.service.server.app import create_api
+from quietswap.service.server.operator import operator_parts
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.rate_limits import MemoryRateStore
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.patient import open_storage

@@ -5,8 +5,8 @@ import json
 import httpx
 import pytest
 
-from quietswap.clients.client import ApiKey, Client
-from quietswap.operator import audit_file
+from quietswap.rules.clients import ApiKey, Client
+from quietswap.service.operator import audit_file
 from tests.operators.conftest import Office, send, token_of
 
 PAUSE = "/operator/sources/velora/pause"

@@ -7,8 +7,8 @@ from html import unescape
 import httpx
 import pytest
 
-from quietswap.operator.chart import Series, chart
-from quietswap.operator.figures import FigureWindow, Measure
+from quietswap.rules.operator.figures import FigureWindow, Measure
+from quietswap.service.operator.chart import Series, chart
 from tests.operators.conftest import Office
 from tests.operators.test_pages import count, text_of
 

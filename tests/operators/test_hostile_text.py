@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import httpx
 
-from quietswap.clients.client import ApiKey, AuditEntry, Client
-from quietswap.operator.figures import Measure
-from quietswap.operator.operators import Health, PausedSource
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules.clients import ApiKey, AuditEntry, Client
+from quietswap.rules.operator.figures import Measure
+from quietswap.rules.operator.operators import Health, PausedSource
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.operators.conftest import Office
 from tests.operators.test_pages import HOSTILE, SEEN, add, count, stored_at
 from tests.storage.examples import an_event

@@ -7,8 +7,8 @@ import httpx
 import pytest
 import structlog
 
-from quietswap.clients.client import AuditEntry
-from quietswap.orders.stores import StoreUnavailable
+from quietswap.rules.clients import AuditEntry
+from quietswap.rules.orders.stores import StoreUnavailable
 from tests.operators.conftest import ORIGIN, Office, Visit, log_in, token_of
 
 PAGES = ("", "/orders", "/sources", "/relay", "/node", "/clients", "/health", "/audit")

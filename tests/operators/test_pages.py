@@ -9,11 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits
-from quietswap.operator.figures import BUCKET_MS, Figure, Measure
-from quietswap.operator.operators import Health, PausedSource, ProcessReport
-from quietswap.orders.order import Inclusion, Order, OrderStatus
-from quietswap.orders.received import Refund, RefundStatus
+from quietswap.rules.chain.received import Refund, RefundStatus
+from quietswap.rules.clients import ApiKey, AuditEntry, Client, ClientLimits
+from quietswap.rules.operator.figures import BUCKET_MS, Figure, Measure
+from quietswap.rules.operator.operators import Health, PausedSource, ProcessReport
+from quietswap.rules.orders.order import Inclusion, Order, OrderStatus
 from tests.operators.conftest import Office
 from tests.storage.examples import BUY, OTHER_WALLET, SELL, WALLET, an_event, an_order
 

@@ -8,13 +8,13 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from quietswap import observe
-from quietswap.observe.requests import count
-from quietswap.operator.act import REPORTS_S, ReadFigures
-from quietswap.operator.endpoint import MOST_STREAMS, OperatorStream
-from quietswap.operator.figures import Figure, Measure, rounded, tip_class
-from quietswap.operator.operators import ProcessReport
-from quietswap.orders.stores import StoreUnavailable
+from quietswap.rules.operator.figures import Figure, Measure, rounded, tip_class
+from quietswap.rules.operator.operators import ProcessReport
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service import observe
+from quietswap.service.observe.requests import count
+from quietswap.service.operator.act import REPORTS_S, ReadFigures
+from quietswap.service.operator.endpoint import MOST_STREAMS, OperatorStream
 from tests.manual_clock import ManualClock
 from tests.operators.conftest import Office, Visit
 from tests.waiting import eventually
@@ -156,7 +156,7 @@ async def test_a_stream_needs_a_session(visit: Visit, desk: httpx.AsyncClient) -
 
 
 async def test_what_any_process_counts_is_a_change(office: Office, desk: httpx.AsyncClient) -> None:
-    from quietswap.operator.act import ReadFigures
+    from quietswap.service.operator.act import ReadFigures
 
     figures = ReadFigures(office.storage.figures, office.clock)
     seen = [await figures.changes()]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.orders.tracking.index import OrderIndex
-from quietswap.orders.tracking.rules import WATCH_STEPS, TrackedOrder, WatchState
+from quietswap.rules.orders.tracking import WATCH_STEPS, TrackedOrder, WatchState
+from quietswap.service.orders.tracking.index import OrderIndex
 
 
 @pytest.fixture(autouse=True)

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from quietswap.clients.client import ApiKey
-from quietswap.orders.cancel import CancelOrder
-from quietswap.orders.order import OrderTimeouts
-from quietswap.orders.submit import OrderDelivery, SubmitOrder
-from quietswap.orders.submit_swap import SubmitSwap, SubmitWrap
-from quietswap.quoting.quote import WrapOperation
-from quietswap.quoting.request import SwapOrderRequest, WrapOrderRequest
-from quietswap.relays.settings import EndpointType, ShareMode
-from quietswap.storage.factory import Storage
-from quietswap.tokens.token_list import BUILT_IN, TokenCatalogue
-from quietswap.wallet_rpc.match import MatchTransaction, WalletRpcPolicy
-from quietswap.wallet_rpc.send import SendRawTransaction
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.orders.order import OrderTimeouts
+from quietswap.rules.quotes.quote import WrapOperation
+from quietswap.rules.quotes.request import SwapOrderRequest, WrapOrderRequest
+from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.rules.tokens.token_list import BUILT_IN, TokenCatalogue
+from quietswap.service.orders.cancel import CancelOrder
+from quietswap.service.orders.submit import OrderDelivery, SubmitOrder
+from quietswap.service.orders.submit_swap import SubmitSwap, SubmitWrap
+from quietswap.service.storage.factory import Storage
+from quietswap.service.wallet_rpc.match import MatchTransaction, WalletRpcPolicy
+from quietswap.service.wallet_rpc.send import SendRawTransaction
 from tests.manual_clock import ManualClock
 from tests.patient import open_storage
 from tests.scripted_chain import ScriptedChain

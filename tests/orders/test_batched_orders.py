@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.chain import DryRun
-from quietswap.errors.base import RequestError
-from quietswap.orders.order import OrderKind
-from quietswap.quoting.quote import BatchTerms, IssuedQuote, SwapOrderTerms
-from quietswap.relays.answers import RelayOutcome
-from quietswap.tokens.token import WETH
+from quietswap.rules.chain.records import DryRun
+from quietswap.rules.errors.base import RequestError
+from quietswap.rules.orders.order import OrderKind
+from quietswap.rules.quotes.quote import BatchTerms, IssuedQuote, SwapOrderTerms
+from quietswap.rules.tokens.token import WETH
+from quietswap.service.relays.answers import RelayOutcome
 from tests.batches import STRANGER, Batch, delegated, wrong_batches
 from tests.orders.cancelling import submission
 from tests.orders.submitting import KEY, Desk, open_desk, swap_submission

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.errors.requests import ValidationError
-from quietswap.orders.cancel import VALIDITY_MS
-from quietswap.orders.order import OrderKind, OrderStatus
+from quietswap.rules.errors.requests import ValidationError
+from quietswap.rules.orders.order import OrderKind, OrderStatus
+from quietswap.service.orders.cancel import VALIDITY_MS
 from tests.orders.cancelling import CAP, GWEI, submission, swapped
 from tests.orders.submitting import (
     KEY,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.errors.base import ProviderUnavailable, RequestError, ServiceUnavailable
-from quietswap.errors.requests import (
+from quietswap.rules.errors.base import ProviderUnavailable, RequestError, ServiceUnavailable
+from quietswap.rules.errors.requests import (
     InsufficientBalance,
     InvalidSignature,
     NonceTooLow,
@@ -15,10 +15,10 @@ from quietswap.errors.requests import (
     SignatureReplay,
     ValidationError,
 )
-from quietswap.orders.cancel import VALIDITY_MS
-from quietswap.orders.order import FailureCode, OrderStatus
-from quietswap.orders.wallet_transaction import CancelOrderRequest
-from quietswap.relays.answers import RelayOutcome
+from quietswap.rules.orders.order import FailureCode, OrderStatus
+from quietswap.rules.orders.wallet_transaction import CancelOrderRequest
+from quietswap.service.orders.cancel import VALIDITY_MS
+from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.cancelling import CAP, ended, refused, signed, submission, swapped
 from tests.orders.submitting import (
     KEY,

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain.address import Address
-from quietswap.chain.signed import decode
-from quietswap.errors.requests import ValidationError
-from quietswap.orders.comparison import (
+from quietswap.rules.errors.requests import ValidationError
+from quietswap.rules.orders.comparison import (
     GRACE_MS,
     matching_quote,
     swap_differences,
     swap_members,
     wrap_differences,
 )
-from quietswap.quoting.quote import IssuedQuote, WrapOperation, WrapOrderTerms
+from quietswap.rules.quotes.quote import IssuedQuote, WrapOperation, WrapOrderTerms
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import decode
 from tests.signing import FIELDS, WALLET, sign
 from tests.stored_orders import NOW_MS, PROTECTION, order_params, swap_quote
 

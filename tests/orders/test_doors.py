@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.chain.chain import DryRun
-from quietswap.errors.base import RequestError, ServiceUnavailable
-from quietswap.orders import checks
-from quietswap.orders.checks import Check, Door
-from quietswap.quoting.quote import WrapOperation
-from quietswap.quoting.request import WrapQuoteRequest
-from quietswap.quoting.wrap import QuoteWrap, WrapQuotePolicy
-from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.rules.chain.records import DryRun
+from quietswap.rules.errors.base import RequestError, ServiceUnavailable
+from quietswap.rules.orders import checks
+from quietswap.rules.orders.checks import Check, Door
+from quietswap.rules.quotes.quote import WrapOperation
+from quietswap.rules.quotes.request import WrapQuoteRequest
+from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.service.quoting.wrap import QuoteWrap, WrapQuotePolicy
 from tests.orders.cancelling import submission, swapped
 from tests.orders.submitting import KEY, Desk, open_desk, swap_submission, wrap_submission
 from tests.orders.test_submit_wrap import wrap_quote

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap import observe
-from quietswap.orders.order import OrderStatus
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.service import observe
 from tests.orders.tracking import Scene, open_scene
 from tests.scripted_chain import Tx
 

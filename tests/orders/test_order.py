@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.orders.order import (
+from quietswap.rules.orders.order import (
     AT_LARGE,
     TRANSITIONS,
     WITHOUT_BLOCK,

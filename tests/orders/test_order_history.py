@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.clients.client import ApiKey
-from quietswap.contract.orders import Pagination
-from quietswap.orders.history import GetOrderHistory
-from quietswap.orders.http import order_history_response
-from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.orders.stores import OrderPage
-from quietswap.storage.factory import Storage
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.contract.orders import Pagination
+from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
+from quietswap.rules.orders.stores import OrderPage
+from quietswap.service.orders.history import GetOrderHistory
+from quietswap.service.orders.http import order_history_response
+from quietswap.service.storage.factory import Storage
 from tests.patient import open_storage
 from tests.storage.examples import WALLET, HandClock, an_order
 

@@ -2,7 +2,7 @@
 
 from tools.order_diagram import BEGIN, END, PAGE, diagram, watch_diagram
 
-from quietswap.orders.order import TRANSITIONS
+from quietswap.rules.orders.order import TRANSITIONS
 
 
 def test_the_page_shows_the_diagram_of_the_table() -> None:

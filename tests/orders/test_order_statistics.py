@@ -1,6 +1,6 @@
 """Counted orders become statistics by source and by relay."""
 
-from quietswap.orders.statistics import Measure, Percentiles, Tally, grouped
+from quietswap.rules.orders.statistics import Measure, Percentiles, Tally, grouped
 
 
 def test_each_measure_is_counted_by_source_and_tier() -> None:

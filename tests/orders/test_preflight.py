@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.chain.signed import decode
-from quietswap.errors.requests import InvalidSignature
-from quietswap.orders.checks import WRAP_ORDER, RequiredSpend, preflight
-from quietswap.tokens.token import WETH
+from quietswap.rules.errors.requests import InvalidSignature
+from quietswap.rules.orders.checks import WRAP_ORDER, RequiredSpend, preflight
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.signed import decode
 from tests.manual_clock import ManualClock
 from tests.scripted_chain import ScriptedChain
 from tests.signing import sign

@@ -6,17 +6,17 @@ from typing import Any, cast
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.errors.requests import OrderNotFound
-from quietswap.orders.export import ExportOrders
-from quietswap.orders.history import GetOrderStatus
-from quietswap.orders.order import OrderEvent
-from quietswap.orders.statistics import ExportFilter, ExportRow
-from quietswap.orders.stores import OrderView
-from quietswap.quoting.quote import NATIVE
-from quietswap.storage.factory import Storage
-from quietswap.tokens.token import WETH, Token
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.errors.requests import OrderNotFound
+from quietswap.rules.orders.order import OrderEvent
+from quietswap.rules.orders.statistics import ExportFilter, ExportRow
+from quietswap.rules.orders.stores import OrderView
+from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tx.address import Address
+from quietswap.service.orders.export import ExportOrders
+from quietswap.service.orders.history import GetOrderStatus
+from quietswap.service.storage.factory import Storage
 from tests.manual_clock import ManualClock
 from tests.orders.submitting import KEY, OTHER_KEY
 from tests.patient import open_storage

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain.address import Address, from_bytes, to_bytes
-from quietswap.orders.received import (
+from quietswap.rules.chain.received import (
     DEPOSIT,
     WITHDRAWAL,
     Arrival,
@@ -18,9 +17,10 @@ from quietswap.orders.received import (
     net_movements,
     reference_of,
 )
-from quietswap.quoting.quote import NATIVE
-from quietswap.quoting.wallet_effects import APPROVAL, TRANSFER
-from quietswap.tokens.token import WETH
+from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.safety.wallet_effects import APPROVAL, TRANSFER
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address, from_bytes, to_bytes
 from tests.stored_orders import USDC
 
 _USDC, _WETH, _ETH = USDC.lower(), WETH.lower(), NATIVE.lower()

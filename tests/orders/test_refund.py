@@ -4,15 +4,15 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.chain.address import Address, from_bytes
-from quietswap.chain.chain import BlockTransaction
-from quietswap.orders.received import (
+from quietswap.rules.chain.received import (
     Refund,
     RefundStatus,
     ReportedRefund,
     refund_of,
     reported_refund,
 )
+from quietswap.rules.chain.records import BlockTransaction
+from quietswap.rules.tx.address import Address, from_bytes
 
 ME, BUILDER, OTHER = (from_bytes(bytes([n]) * 20) for n in (1, 2, 3))
 OWN = "0x" + "aa" * 32

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.signed import decode
-from quietswap.errors.base import ProviderUnavailable, RequestError
-from quietswap.errors.requests import (
+from quietswap.rules.errors.base import ProviderUnavailable, RequestError
+from quietswap.rules.errors.requests import (
     InsufficientBalance,
     NonceTooLow,
     SignatureReplay,
     ValidationError,
 )
-from quietswap.orders.nonces import OwnNonces, next_nonce
-from quietswap.orders.order import FailureCode, Order, OrderStatus
-from quietswap.quoting.request import SubmittedSwap
-from quietswap.relays.answers import RelayOutcome
+from quietswap.rules.orders.nonces import OwnNonces, next_nonce
+from quietswap.rules.orders.order import FailureCode, Order, OrderStatus
+from quietswap.rules.quotes.request import SubmittedSwap
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import decode
+from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.submitting import KEY, OTHER_KEY, Desk, open_desk, swap_submission
 from tests.scripted_chain import Tx
 from tests.signing import WALLET, sign

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.errors.requests import NonceTooLow, SignatureReplay
+from quietswap.rules.errors.requests import NonceTooLow, SignatureReplay
 from tests.orders.cancelling import submission, swapped
 from tests.orders.submitting import (
     KEY,

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.signed import decode
-from quietswap.errors.base import ProviderUnavailable
-from quietswap.errors.requests import NonceTooLow, ValidationError
-from quietswap.orders.order import FailureCode, Order, OrderEventType, OrderStatus, Transition
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.orders.transition import apply_transition
-from quietswap.relays.answers import RelayOutcome
+from quietswap.rules.errors.base import ProviderUnavailable
+from quietswap.rules.errors.requests import NonceTooLow, ValidationError
+from quietswap.rules.orders.order import FailureCode, Order, OrderEventType, OrderStatus, Transition
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.rules.tx.signed import decode
+from quietswap.service.orders.transition import apply_transition
+from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.submitting import KEY, Desk, open_desk, swap_submission
 from tests.scripted_chain import Tx
 from tests.signing import sign

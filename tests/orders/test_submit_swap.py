@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.signed import decode
-from quietswap.errors.base import ProviderUnavailable, RequestError
-from quietswap.errors.requests import (
+from quietswap.rules.errors.base import ProviderUnavailable, RequestError
+from quietswap.rules.errors.requests import (
     DeadlineExpired,
     InsufficientAllowance,
     InsufficientBalance,
@@ -18,9 +17,10 @@ from quietswap.errors.requests import (
     SignatureReplay,
     ValidationError,
 )
-from quietswap.orders.order import Order, OrderStatus
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.rules.orders.order import Order, OrderStatus
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.rules.tx.signed import decode
 from tests.orders.submitting import KEY, OTHER_KEY, Desk, open_desk, swap_submission
 from tests.scripted_chain import FIRST_NUMBER
 from tests.signing import FIELDS, OTHER_WALLET, packed, sign, unpacked

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.chain.chain import DryRun, WalletSnapshot
-from quietswap.errors.requests import NonceTooLow, ValidationError
-from quietswap.relays.answers import RelayOutcome
+from quietswap.rules.chain.records import DryRun, WalletSnapshot
+from quietswap.rules.errors.requests import NonceTooLow, ValidationError
+from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.submitting import KEY, Desk, open_desk, swap_submission
 from tests.stored_orders import swap_quote
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from quietswap.chain.signed import decode
-from quietswap.errors.base import ProviderUnavailable, RequestError
-from quietswap.errors.requests import (
+from quietswap.rules.errors.base import ProviderUnavailable, RequestError
+from quietswap.rules.errors.requests import (
     InsufficientBalance,
     InvalidSignature,
     InvalidTransaction,
@@ -18,11 +17,12 @@ from quietswap.errors.requests import (
     SignatureReplay,
     ValidationError,
 )
-from quietswap.orders.order import Order, OrderKind, OrderStatus
-from quietswap.quoting.quote import IssuedQuote, WrapOperation, WrapOrderTerms
-from quietswap.relays.answers import RelayOutcome
-from quietswap.relays.settings import BACKUP_TIER, EndpointType, ShareMode
-from quietswap.tokens.token import WETH
+from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.quotes.quote import IssuedQuote, WrapOperation, WrapOrderTerms
+from quietswap.rules.relays import BACKUP_TIER, EndpointType, ShareMode
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.signed import decode
+from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.submitting import (
     KEY,
     OTHER_KEY,

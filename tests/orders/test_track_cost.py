@@ -4,9 +4,9 @@ from typing import Any, Never
 
 import pytest
 
-from quietswap.chain.address import from_bytes
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
-from quietswap.orders.tracking.index import OrderIndex
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules.tx.address import from_bytes
+from quietswap.service.orders.tracking.index import OrderIndex
 from tests.orders.tracking import open_scene
 from tests.scripted_chain import Tx
 from tests.stored_orders import RULES, order

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from quietswap.orders.order import Failure, FailureCode, OrderStatus, may_be_mined
-from quietswap.orders.submit import OrderDelivery
-from quietswap.orders.tracking.rules import DEEP
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus, may_be_mined
+from quietswap.rules.orders.tracking import DEEP
+from quietswap.service.orders.submit import OrderDelivery
 from tests.orders.tracking import CANCEL, RIVAL, Scene, a_tracker, open_scene
 from tests.scripted_chain import Tx
 from tests.stored_orders import MINUTE_MS

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
-from quietswap.orders.tracking.nonce_search import BLOCKS_PER_HEAD
-from quietswap.orders.tracking.rules import DEEP
-from quietswap.relays.answers import RelayOutcome
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules.orders.tracking import DEEP
+from quietswap.service.orders.tracking.nonce_search import BLOCKS_PER_HEAD
+from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.tracking import CANCEL, RIVAL, Scene, open_scene
 from tests.scripted_chain import Tx
 

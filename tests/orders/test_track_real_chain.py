@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.http_client import HttpClient
-from quietswap.orders.order import FailureCode, Order, OrderEvent, OrderStatus
-from quietswap.orders.tracking.tracker import OrderTracker
-from quietswap.relays.mev_blocker import MevBlocker
+from quietswap.rules.orders.order import FailureCode, Order, OrderEvent, OrderStatus
 from quietswap.sandbox.chain.transactions import Transaction
 from quietswap.sandbox.http_server import ComponentServer
-from quietswap.storage.factory import Storage
-from quietswap.vendors.uniswap.reference import PoolPrices
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.orders.tracking.tracker import OrderTracker
+from quietswap.service.relays.mev_blocker import MevBlocker
+from quietswap.service.sources.uniswap_reference import PoolPrices
+from quietswap.service.storage.factory import Storage
 from tests import stored_orders
 from tests.defaults import NODE, RELAY
 from tests.manual_clock import ManualClock

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.chain.address import Address, from_bytes
-from quietswap.orders.order import Order, OrderKind, OrderStatus
-from quietswap.orders.received import Reference, Refund, RefundStatus, ReportedRefund
-from quietswap.quoting.quote import NATIVE
-from quietswap.tokens.token import WETH
+from quietswap.rules.chain.received import Reference, Refund, RefundStatus, ReportedRefund
+from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address, from_bytes
 from tests.orders.tracking import Scene, Tx, open_scene
 from tests.stored_orders import USDC
 

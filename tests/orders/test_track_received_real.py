@@ -2,9 +2,9 @@
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.orders.order import Inclusion, Order, OrderKind, OrderStatus
-from quietswap.quoting.quote import NATIVE
+from quietswap.rules.orders.order import Inclusion, Order, OrderKind, OrderStatus
+from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import FEE, USDC, WETH
 from tests.chain.small_chain import odd, odd_runtimes

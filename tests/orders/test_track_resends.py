@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 
 import pytest
 
-from quietswap.orders.order import (
+from quietswap.rules.orders.order import (
     Failure,
     FailureCode,
     Order,
@@ -13,10 +13,10 @@ from quietswap.orders.order import (
     OrderStatus,
     Transition,
 )
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.orders.tracking.resend import MOST_RESENT, PARALLEL
-from quietswap.orders.transition import apply_transition
-from quietswap.relays.answers import RelayOutcome
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.orders.tracking.resend import MOST_RESENT, PARALLEL
+from quietswap.service.orders.transition import apply_transition
+from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.tracking import Scene, open_scene
 from tests.waiting import eventually
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import DryRun
-from quietswap.chain.signed import decode
-from quietswap.orders.order import Order, OrderKind, OrderStatus
-from quietswap.orders.tracking.resend import MOST_TRIED
-from quietswap.relays.answers import RelayOutcome
+from quietswap.rules.chain.records import DryRun
+from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import decode
+from quietswap.service.orders.tracking.resend import MOST_TRIED
+from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.tracking import Scene, Tx, open_scene
 from tests.signing import WALLET, sign
 

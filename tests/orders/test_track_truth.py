@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quietswap.orders.order import BY_NONCE, WITHOUT_BLOCK, Order, OrderStatus
-from quietswap.relays.answers import RelayOutcome
+from quietswap.rules.orders.order import BY_NONCE, WITHOUT_BLOCK, Order, OrderStatus
+from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.tracking import RIVAL, Scene, open_scene
 from tests.scripted_chain import Tx
 

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.chain.address import from_bytes
-from quietswap.orders.order import OrderStatus
-from quietswap.orders.received import Refund, RefundStatus, ReportedRefund
-from quietswap.orders.tracking.rules import DEEP
+from quietswap.rules.chain.received import Refund, RefundStatus, ReportedRefund
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.orders.tracking import DEEP
+from quietswap.rules.tx.address import from_bytes
 from tests.orders.tracking import Scene, Tx, open_scene
 from tests.stored_orders import MINUTE_MS
 

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain.address import Address
-from quietswap.orders.order import Failure, FailureCode, Order, OrderStatus
-from quietswap.orders.tracking.index import DueQueue, OrderIndex
-from quietswap.orders.tracking.rules import (
+from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderStatus
+from quietswap.rules.orders.tracking import (
     BlockRef,
     CanonicalChain,
     Discrepancy,
@@ -19,6 +17,8 @@ from quietswap.orders.tracking.rules import (
     safe_now_ms,
     was_offered,
 )
+from quietswap.rules.tx.address import Address
+from quietswap.service.orders.tracking.index import DueQueue, OrderIndex
 from tests.signing import OTHER_WALLET
 from tests.stored_orders import NOW_MS, RULES, inclusion, order
 

@@ -5,17 +5,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from quietswap.orders.order import (
-    FailureCode,
-    Order,
-    OrderEvent,
-    OrderStatus,
-)
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.orders.submit import OrderDelivery
-from quietswap.orders.tracking.tracker import OrderTracker
-from quietswap.relays.answers import RelayOutcome
-from quietswap.relays.settings import EndpointType
+from quietswap.rules.orders.order import FailureCode, Order, OrderEvent, OrderStatus
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.rules.relays import EndpointType
+from quietswap.service.orders.submit import OrderDelivery
+from quietswap.service.orders.tracking.tracker import OrderTracker
+from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.cancelling import ended, refused, submission, swapped
 from tests.orders.submitting import KEY, Desk, open_desk, swap_submission
 from tests.orders.tracking import ScriptedPrices

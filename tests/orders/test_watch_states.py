@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.orders.order import Failure, FailureCode, Order, OrderStatus
-from quietswap.orders.tracking.index import OrderIndex
-from quietswap.orders.tracking.rules import (
+from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderStatus
+from quietswap.rules.orders.tracking import (
     QUEUES,
     WATCH_STEPS,
     BlockRef,
@@ -15,6 +14,7 @@ from quietswap.orders.tracking.rules import (
     TrackedOrder,
     WatchState,
 )
+from quietswap.service.orders.tracking.index import OrderIndex
 from tests.stored_orders import RULES, inclusion, order
 
 HERE, THERE = BlockRef(10, "0x" + "0a" * 32, 0), BlockRef(11, "0x" + "0b" * 32, 0)

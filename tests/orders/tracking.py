@@ -8,12 +8,12 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from quietswap.chain.address import Address, from_bytes
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.orders.order import FailureCode, Order, OrderEvent, OrderStatus
-from quietswap.orders.tracking.tracker import OrderTracker
-from quietswap.relays.answers import RelayOutcome
-from quietswap.storage.factory import Storage
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.orders.order import FailureCode, Order, OrderEvent, OrderStatus
+from quietswap.rules.tx.address import Address, from_bytes
+from quietswap.service.orders.tracking.tracker import OrderTracker
+from quietswap.service.relays.answers import RelayOutcome
+from quietswap.service.storage.factory import Storage
 from tests import stored_orders
 from tests.manual_clock import ManualClock
 from tests.patient import open_storage

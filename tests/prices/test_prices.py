@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.prices.usd import UsdPrices
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts.pools import DAI
-from quietswap.tokens.token import WETH
+from quietswap.service.prices.usd import UsdPrices
 from tests.defaults import PRICES
 from tests.manual_clock import ManualClock
 

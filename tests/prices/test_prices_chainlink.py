@@ -6,14 +6,14 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.http_client import HttpClient
-from quietswap.prices.feeds import FEEDS
-from quietswap.prices.usd import Chainlink, DefiLlama, UsdPrices
+from quietswap.rules.routers.feeds import FEEDS
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts.pools import DAI, USDC, USDT, WBTC
-from quietswap.tokens.token import WETH
-from quietswap.vendors.uniswap.reference import PoolPrices
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.prices.usd import Chainlink, DefiLlama, UsdPrices
+from quietswap.service.sources.uniswap_reference import PoolPrices
 from tests.chain.fake_node import Refusal, fake_node
 from tests.chain.small_chain import SmallChain, small_chain
 from tests.defaults import NODE, PRICES

@@ -6,9 +6,9 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from quietswap.http_client import HttpClient, HttpReply
-from quietswap.prices.usd import CoinGecko, DefiLlama
 from quietswap.sandbox.contracts.pools import DAI
+from quietswap.service.base.http_client import HttpClient, HttpReply
+from quietswap.service.prices.usd import CoinGecko, DefiLlama
 from tests.fake_web import Answer, FakeWeb, Request, serving
 from tests.manual_clock import ManualClock
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from msgspec import structs
 
-from quietswap.chain.address import Address
-from quietswap.quoting.quote import Route, RouteRequest
-from quietswap.quoting.route_policy import check_route
-from quietswap.tokens.token import WETH, Token
-from quietswap.vendors import UNBINDABLE
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.quotes.route_policy import check_route
+from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors import UNBINDABLE
 from tests.routers.router_calldata import (
     APART,
     ENCODERS,

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import AccountState, SimulationResult
-from quietswap.quoting.quote import Route, RouteRequest
-from quietswap.quoting.verify import VerifyRoutes
+from quietswap.rules.chain.records import AccountState, SimulationResult
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.tx.address import Address
+from quietswap.service.quoting.verify import VerifyRoutes
 from tests.quoting.test_collect_routes import ROUTER, SENDER
 
 NODE_S = 0.05

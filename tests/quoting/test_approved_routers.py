@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.chain.chain import AccountState
-from quietswap.quoting.swap import _approved
+from quietswap.rules.chain.records import AccountState
+from quietswap.service.quoting.swap import _approved
 from tests.quoting.test_collect_routes import REQUEST, ROUTER
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from quietswap.chain.chain import SimulationResult
-from quietswap.quoting.quote import Route
-from quietswap.quoting.verify import ArrivingRoutes
+from quietswap.rules.chain.records import SimulationResult
+from quietswap.rules.quotes.quote import Route
+from quietswap.service.quoting.verify import ArrivingRoutes
 from tests.quoting.slow_node import SlowNode, verifying
 from tests.quoting.test_collect_routes import REQUEST, a_route
 from tests.virtual_time import run, turn
@@ -16,7 +16,7 @@ from tests.virtual_time import run, turn
 @pytest.fixture(autouse=True)
 def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calldata is opaque here: the money rules have tests of their own."""
-    monkeypatch.setattr("quietswap.quoting.verify.check_route", lambda *_, **__: None)
+    monkeypatch.setattr("quietswap.service.quoting.verify.check_route", lambda *_, **__: None)
 
 
 def test_the_first_of_two_answers_of_a_source_stands() -> None:

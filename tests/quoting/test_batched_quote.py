@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.chain import AccountState, SimulationResult
-from quietswap.chain.signed import UnsignedTransaction
-from quietswap.quoting.quote import BatchTerms, Route, SwapOrderTerms, issued_swap
-from quietswap.routers import batch
-from quietswap.tokens.token import WETH
+from quietswap.rules.chain.records import AccountState, SimulationResult
+from quietswap.rules.quotes.quote import BatchTerms, Route, SwapOrderTerms, issued_swap
+from quietswap.rules.routers import batch
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.signed import UnsignedTransaction
 from tests.batches import STRANGER, Batch, delegated
 from tests.quoting.test_quote_simulated import (
     AMOUNT,

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import AccountState, NodeUnavailable, SimulationResult
-from quietswap.quoting.quote import (
+from quietswap.rules.chain.records import AccountState, NodeUnavailable, SimulationResult
+from quietswap.rules.quotes.quote import (
     NoRoute,
     NoRouteReason,
     Route,
@@ -16,12 +15,13 @@ from quietswap.quoting.quote import (
     SourceOutcome,
     SourceReport,
 )
-from quietswap.quoting.routes import CollectedRoutes, CollectRoutes
-from quietswap.quoting.sources import Source
-from quietswap.quoting.verify import VerifyRoutes
-from quietswap.settings import QuotesConfig
-from quietswap.tokens.token import WETH, Token
-from quietswap.vendors.vendor import RequestBudget
+from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors.vendor import RequestBudget
+from quietswap.service.quoting.routes import CollectedRoutes, CollectRoutes
+from quietswap.service.quoting.sources import Source
+from quietswap.service.quoting.verify import VerifyRoutes
+from quietswap.service.settings import QuotesConfig
 from tests.virtual_time import LoopClock, run
 
 DEFAULTS = QuotesConfig()
@@ -125,7 +125,7 @@ def collect(
 @pytest.fixture(autouse=True)
 def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calldata is opaque here: the money rules have tests of their own."""
-    monkeypatch.setattr("quietswap.quoting.verify.check_route", lambda *_, **__: None)
+    monkeypatch.setattr("quietswap.service.quoting.verify.check_route", lambda *_, **__: None)
 
 
 def won(found: CollectedRoutes) -> list[str]:

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.clients.client import visitor_id
-from quietswap.quoting.quote import SourceOutcome
-from quietswap.quoting.routes import CollectRoutes
-from quietswap.quoting.source_limits import Demand, FairBudget, shares
-from quietswap.quoting.sources import Source
-from quietswap.quoting.verify import VerifyRoutes
-from quietswap.vendors import OVER_HTTP, VENDORS
-from quietswap.vendors.vendor import RequestBudget
+from quietswap.rules.clients import visitor_id
+from quietswap.rules.quotes.quote import SourceOutcome
+from quietswap.rules.vendors import OVER_HTTP, VENDORS
+from quietswap.rules.vendors.vendor import RequestBudget
+from quietswap.service.quoting.routes import CollectRoutes
+from quietswap.service.quoting.source_limits import Demand, FairBudget, shares
+from quietswap.service.quoting.sources import Source
+from quietswap.service.quoting.verify import VerifyRoutes
 from tests.manual_clock import ManualClock
 from tests.quoting.test_collect_routes import REQUEST, ROUTER, Scripted, Simulator, a_route
 from tests.virtual_time import LoopClock, run
@@ -112,7 +112,7 @@ def test_a_visitor_is_served_beside_a_heavy_one_of_another_address(vendor: str) 
 
 def test_a_light_client_gets_every_source_of_every_quote(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same through the fan-out: the four sources that need no key, with default budgets."""
-    monkeypatch.setattr("quietswap.quoting.verify.check_route", lambda *_, **__: None)
+    monkeypatch.setattr("quietswap.service.quoting.verify.check_route", lambda *_, **__: None)
 
     async def work() -> list[list[SourceOutcome]]:
         clock = LoopClock()

@@ -1,7 +1,7 @@
 """In which order the sources of a quote are asked."""
 
-from quietswap.quoting.quote import Route, RouteRequest
-from quietswap.quoting.sources import Source, SourceFanOut
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.service.quoting.sources import Source, SourceFanOut
 from tests.quoting.test_collect_routes import PLENTY, REQUEST, Scripted, a_route
 from tests.virtual_time import LoopClock, run
 

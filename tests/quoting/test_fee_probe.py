@@ -2,10 +2,10 @@
 
 import pytest
 
-from quietswap.quoting.route_policy import lost
-from quietswap.routers.calldata import payer
-from quietswap.routers.known_pools import v2_pairs
-from quietswap.vendors import oneinch, velora
+from quietswap.rules.quotes.route_policy import lost
+from quietswap.rules.routers.known_pools import v2_pairs
+from quietswap.rules.safety.calldata import payer
+from quietswap.rules.vendors import oneinch, velora
 from tests.routers.decoding import ALL, ROUTER_OF, SWAP, USDC
 from tests.routers.router_calldata import WRITTEN
 from tests.vendors.oneinch import unoswap

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.quoting.loss import Loss, LossLevel, accepted_bps, judge_swap, judge_wrap
+from quietswap.rules.safety.loss import Loss, LossLevel, accepted_bps, judge_swap, judge_wrap
 from tests.quoting.loss_table import LOSSES, Row
 
 

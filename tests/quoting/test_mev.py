@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quietswap.quoting import mev
-from quietswap.quoting.quote import ThreatLevel
-from quietswap.tokens.token import WETH
+from quietswap.rules.quotes import mev
+from quietswap.rules.quotes.quote import ThreatLevel
+from quietswap.rules.tokens.token import WETH
 from tests.quoting.exact_sandwich import largest_front_run, sandwich_profit
 
 USDC, USDT = sorted(mev.STABLES)[:2]

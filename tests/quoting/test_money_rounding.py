@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from quietswap.amounts import less_slippage
-from quietswap.quoting.quote import Route
-from quietswap.quoting.route_policy import with_enforced_minimum
+from quietswap.rules.amounts import less_slippage
+from quietswap.rules.quotes.quote import Route
+from quietswap.rules.quotes.route_policy import with_enforced_minimum
 from tests.quoting.money_routes import BOUND, REQUEST, ROUTE, TERMS, judged, of
 from tests.routers.router_calldata import WRITTEN
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from quietswap.amounts import less_slippage
-from quietswap.quoting.route_policy import check_route, with_enforced_minimum
-from quietswap.tokens.token import Token
+from quietswap.rules.amounts import less_slippage
+from quietswap.rules.quotes.route_policy import check_route, with_enforced_minimum
+from quietswap.rules.tokens.token import Token
 from tests.quoting.money_routes import (
     BOUND,
     REQUEST,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.errors.base import InsufficientLiquidity, ServiceUnavailable
-from quietswap.errors.requests import TokenNotSupported
-from quietswap.quoting.quote import SourceOutcome, SourceReport
-from quietswap.quoting.routes import no_route_error
-from quietswap.tokens.token import WETH
+from quietswap.rules.errors.base import InsufficientLiquidity, ServiceUnavailable
+from quietswap.rules.errors.requests import TokenNotSupported
+from quietswap.rules.quotes.quote import SourceOutcome, SourceReport
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+from quietswap.service.quoting.routes import no_route_error
 from tests.storage.examples import BUY, SELL
 
 AWAY = [

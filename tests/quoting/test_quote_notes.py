@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.quoting.scoring import UsdRates
-from quietswap.quoting.swap import notes
+from quietswap.rules.quotes.scoring import UsdRates
+from quietswap.service.quoting.swap import notes
 from tests.quoting.test_scoring import candidate
 
 RATES = UsdRates(Decimal(3000), Decimal(1), Decimal(1))

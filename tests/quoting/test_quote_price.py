@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import Head, NodeUnavailable
-from quietswap.clients.client import ApiKey
-from quietswap.errors.base import InsufficientLiquidity, ServiceUnavailable
-from quietswap.errors.requests import TokenNotSupported
-from quietswap.quoting.price import ANSWER_TTL_S, QuotePrice
-from quietswap.quoting.quote import NoRoute, NoRouteReason, SourceOutcome
-from quietswap.quoting.request import IndicativePriceRequest
-from quietswap.quoting.scoring import IndicativePrice, SourcePrice, SourcePriceRequest
-from quietswap.quoting.sources import Source
-from quietswap.tokens.token import WETH, Token, TokenPolicy
-from quietswap.vendors.vendor import RequestBudget
+from quietswap.rules.chain.records import Head, NodeUnavailable
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.errors.base import InsufficientLiquidity, ServiceUnavailable
+from quietswap.rules.errors.requests import TokenNotSupported
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, SourceOutcome
+from quietswap.rules.quotes.request import IndicativePriceRequest
+from quietswap.rules.quotes.scoring import IndicativePrice, SourcePrice, SourcePriceRequest
+from quietswap.rules.tokens.token import WETH, Token, TokenPolicy
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors.vendor import RequestBudget
+from quietswap.service.quoting.price import ANSWER_TTL_S, QuotePrice
+from quietswap.service.quoting.sources import Source
 from tests.stored_orders import USDC
 from tests.virtual_time import LoopClock, run
 

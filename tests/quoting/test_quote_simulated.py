@@ -7,23 +7,23 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import AccountState, Head, SimulationResult, UnreadableToken
-from quietswap.clients.client import ApiKey
-from quietswap.errors.base import InsufficientLiquidity, ServiceUnavailable
-from quietswap.errors.requests import TokenNotSupported
-from quietswap.orders.nonces import OwnNonces
-from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, SwapQuote
-from quietswap.quoting.request import SwapQuoteRequest
-from quietswap.quoting.routes import CollectRoutes
-from quietswap.quoting.sources import Source
-from quietswap.quoting.swap import QuoteSwap
-from quietswap.quoting.verify import VerifyRoutes
-from quietswap.relays.settings import FIRST_TIER
-from quietswap.server.factories import swap_terms
-from quietswap.settings import Settings
-from quietswap.tokens.token import WETH, Token, TokenPolicy
-from quietswap.vendors.vendor import RequestBudget
+from quietswap.rules.chain.records import AccountState, Head, SimulationResult, UnreadableToken
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.errors.base import InsufficientLiquidity, ServiceUnavailable
+from quietswap.rules.errors.requests import TokenNotSupported
+from quietswap.rules.orders.nonces import OwnNonces
+from quietswap.rules.quotes.quote import Route, RouteRequest, SourceOutcome, SwapQuote
+from quietswap.rules.quotes.request import SwapQuoteRequest
+from quietswap.rules.relays import FIRST_TIER
+from quietswap.rules.tokens.token import WETH, Token, TokenPolicy
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors.vendor import RequestBudget
+from quietswap.service.quoting.routes import CollectRoutes
+from quietswap.service.quoting.sources import Source
+from quietswap.service.quoting.swap import QuoteSwap
+from quietswap.service.quoting.verify import VerifyRoutes
+from quietswap.service.server.factories import swap_terms
+from quietswap.service.settings import Settings
 from tests.routers.router_calldata import ENCODERS
 from tests.scripted_relay import ScriptedRelay
 from tests.vendors.router import Swap

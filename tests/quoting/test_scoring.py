@@ -5,9 +5,8 @@ from decimal import Decimal
 import pytest
 from msgspec import structs
 
-from quietswap.chain.address import Address
-from quietswap.quoting.quote import Route, VerificationStatus
-from quietswap.quoting.scoring import (
+from quietswap.rules.quotes.quote import Route, VerificationStatus
+from quietswap.rules.quotes.scoring import (
     Candidate,
     PricingContext,
     UsdRates,
@@ -18,9 +17,10 @@ from quietswap.quoting.scoring import (
     rank,
     score,
 )
-from quietswap.routers.method import Measure
-from quietswap.routers.methods import METHODS
-from quietswap.tokens.token import WETH, Token
+from quietswap.rules.routers.method import Measure
+from quietswap.rules.safety.methods import METHODS
+from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tx.address import Address
 
 USDC = Token(Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), 6, "USDC")
 ETHER = Token(WETH, 18, "WETH")

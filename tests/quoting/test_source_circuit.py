@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from quietswap.clients.client import visitor_id
-from quietswap.quoting.quote import NoRoute, NoRouteReason, SourceOutcome
-from quietswap.quoting.sources import Source
+from quietswap.rules.clients import visitor_id
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, SourceOutcome
+from quietswap.service.quoting.sources import Source
 from tests.quoting.test_collect_routes import (
     PLENTY,
     REQUEST,
@@ -21,7 +21,9 @@ from tests.virtual_time import LoopClock, run
 @pytest.fixture(autouse=True)
 def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calldata is opaque here: the money rules have tests of their own."""
-    monkeypatch.setattr("quietswap.quoting.verify.check_route", lambda *_args, **_kwargs: None)
+    monkeypatch.setattr(
+        "quietswap.service.quoting.verify.check_route", lambda *_args, **_kwargs: None
+    )
 
 
 def test_a_loser_is_cancelled_at_the_hard_deadline() -> None:

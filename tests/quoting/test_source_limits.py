@@ -7,9 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.clients.client import visitor_id
-from quietswap.quoting.source_limits import LONGEST_WAIT_S, MOST_CLIENTS, Circuit, FairBudget
-from quietswap.vendors.vendor import RequestBudget
+from quietswap.rules.clients import visitor_id
+from quietswap.rules.vendors.vendor import RequestBudget
+from quietswap.service.quoting.source_limits import (
+    LONGEST_WAIT_S,
+    MOST_CLIENTS,
+    Circuit,
+    FairBudget,
+)
 from tests.manual_clock import ManualClock
 from tests.virtual_time import LoopClock, run
 

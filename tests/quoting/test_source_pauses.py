@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from quietswap.operator.operators import PausedSource
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.quoting.sources import Source, SourcePauses
-from quietswap.vendors.vendor import RequestBudget
+from quietswap.rules.operator.operators import PausedSource
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.rules.vendors.vendor import RequestBudget
+from quietswap.service.quoting.sources import Source, SourcePauses
 from tests.quoting.test_collect_routes import Scripted, a_route
 from tests.storage.examples import HandClock
 

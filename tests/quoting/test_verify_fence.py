@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import AccountState, SimulationResult
-from quietswap.quoting.quote import Route, RouteRequest, SourceOutcome, VerificationStatus
-from quietswap.quoting.verify import VerificationResult, VerifyRoutes
-from quietswap.routers.method import Measure
-from quietswap.tokens.token import WETH, Token
-from quietswap.vendors import UNBINDABLE
+from quietswap.rules.chain.records import AccountState, SimulationResult
+from quietswap.rules.quotes.quote import Route, RouteRequest, SourceOutcome, VerificationStatus
+from quietswap.rules.routers.method import Measure
+from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors import UNBINDABLE
+from quietswap.service.quoting.verify import VerificationResult, VerifyRoutes
 from tests.quoting.verifying import verify_once
 from tests.routers.router_calldata import ENCODERS, ROUTER_OF, WRITTEN
 from tests.vendors.router import EXECUTOR, Swap

@@ -7,11 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.chain.chain import NodeUnavailable, SimulationResult
-from quietswap.quoting.quote import NoRoute, NoRouteReason, Route, SourceOutcome, VerificationStatus
-from quietswap.quoting.routes import MOST_EARLY, CollectedRoutes, CollectRoutes
-from quietswap.quoting.scoring import Candidate
-from quietswap.quoting.verify import PATIENCE_S
+from quietswap.rules.chain.records import NodeUnavailable, SimulationResult
+from quietswap.rules.quotes.quote import (
+    NoRoute,
+    NoRouteReason,
+    Route,
+    SourceOutcome,
+    VerificationStatus,
+)
+from quietswap.rules.quotes.scoring import Candidate
+from quietswap.service.quoting.routes import MOST_EARLY, CollectedRoutes, CollectRoutes
+from quietswap.service.quoting.verify import PATIENCE_S
 from tests.quoting.slow_node import NODE_S, SlowNode, verifying
 from tests.quoting.test_collect_routes import (
     REQUEST,
@@ -29,7 +35,7 @@ SOFT_S, HARD_S = 0.6, 3.0
 @pytest.fixture(autouse=True)
 def _known_calldata(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calldata is opaque here: the money rules have tests of their own."""
-    monkeypatch.setattr("quietswap.quoting.verify.check_route", lambda *_, **__: None)
+    monkeypatch.setattr("quietswap.service.quoting.verify.check_route", lambda *_, **__: None)
 
 
 def at(**seconds: float) -> list[Scripted]:

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address, keccak256
-from quietswap.quoting.wallet_effects import (
+from quietswap.rules.safety.wallet_effects import (
     ETHER,
     SYSTEM,
     EventLog,
@@ -15,6 +13,8 @@ from quietswap.quoting.wallet_effects import (
     parse_log,
     wallet_word,
 )
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address, keccak256
 
 WALLET, ROUTER, THIEF, POOL, SELL, BUY, OTHER, PERMIT2 = (
     addresses.from_bytes(keccak256(name)[12:])

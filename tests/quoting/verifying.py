@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from quietswap.quoting.quote import Route, RouteRequest
-from quietswap.quoting.verify import VerificationResult, VerifyRoutes
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.service.quoting.verify import VerificationResult, VerifyRoutes
 
 
 async def verify_once(

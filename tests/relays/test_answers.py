@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.http_client import HttpReply
-from quietswap.relays.answers import RelayOutcome, classify_response
+from quietswap.service.base.http_client import HttpReply
+from quietswap.service.relays.answers import RelayOutcome, classify_response
 
 HASH = "0x" + "ab" * 32
 

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.relays.choice import choose_relay, protect
-from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.service.relays.choice import choose_relay, protect
 from tests.scripted_relay import ScriptedRelay
 
 

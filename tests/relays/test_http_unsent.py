@@ -10,11 +10,16 @@ from contextlib import ExitStack, asynccontextmanager
 import pytest
 import trustme
 
-from quietswap.http_client import ConnectionFailed, HttpClient, HttpTimeout, RequestBody
-from quietswap.relays.answers import RelayOutcome
-from quietswap.relays.mev_blocker import MevBlocker
-from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.sandbox.ports import free_port
+from quietswap.service.base.http_client import (
+    ConnectionFailed,
+    HttpClient,
+    HttpTimeout,
+    RequestBody,
+)
+from quietswap.service.relays.answers import RelayOutcome
+from quietswap.service.relays.mev_blocker import MevBlocker
 from tests.manual_clock import ManualClock
 from tests.upstream import SILENCE, Upstream, js
 from tests.waiting import WITHIN_S

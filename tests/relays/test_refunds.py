@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.http_client import HttpClient
-from quietswap.orders.received import ReportedRefund
-from quietswap.relays.mev_blocker import MevBlocker, read_refund
-from quietswap.relays.private_rpc import PrivateRpc
+from quietswap.rules.chain.received import ReportedRefund
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.relays.mev_blocker import MevBlocker, read_refund
+from quietswap.service.relays.private_rpc import PrivateRpc
 from tests.defaults import RELAY
 from tests.fake_web import Answer, FakeWeb, serving
 from tests.manual_clock import ManualClock

@@ -2,11 +2,11 @@
 
 import pytest
 
-from quietswap.chain.signed import decode
-from quietswap.errors.base import ProviderUnavailable
-from quietswap.errors.requests import InsufficientBalance, NonceTooLow, ValidationError
-from quietswap.orders.order import TRANSITIONS, FailureCode, OrderEventType, OrderStatus
-from quietswap.relays.answers import (
+from quietswap.rules.errors.base import ProviderUnavailable
+from quietswap.rules.errors.requests import InsufficientBalance, NonceTooLow, ValidationError
+from quietswap.rules.orders.order import TRANSITIONS, FailureCode, OrderEventType, OrderStatus
+from quietswap.rules.tx.signed import decode
+from quietswap.service.relays.answers import (
     MEANINGS,
     EarlierSend,
     RelayOutcome,

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.http_client import HttpClient
-from quietswap.relays.answers import RelayOutcome
-from quietswap.relays.mev_blocker import MevBlocker, read_status
-from quietswap.relays.private_rpc import PrivateRpc
-from quietswap.relays.relay import Relay
-from quietswap.relays.settings import EndpointType, ShareMode
-from quietswap.settings import RelayConfig as RelaySettings
+from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.relays.answers import RelayOutcome
+from quietswap.service.relays.mev_blocker import MevBlocker, read_status
+from quietswap.service.relays.private_rpc import PrivateRpc
+from quietswap.service.relays.relay import Relay
+from quietswap.service.settings import RelayConfig as RelaySettings
 from tests.defaults import RELAY
 from tests.fake_web import Answer, FakeWeb, Request, serving
 from tests.manual_clock import ManualClock

@@ -10,15 +10,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from quietswap.chain import signed
-from quietswap.chain.chain import CallReverts, SignedSwap, signed_swap
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.signed import SignedTransaction, UnsignedTransaction
-from quietswap.errors.base import RequestError
-from quietswap.http_client import HttpClient
-from quietswap.orders.checks import SWAP_ORDER, RequiredSpend, preflight
-from quietswap.orders.tracking.reconcile import ChainFollower
+from quietswap.rules.chain.records import CallReverts, SignedSwap, signed_swap
+from quietswap.rules.errors.base import RequestError
+from quietswap.rules.orders.checks import SWAP_ORDER, RequiredSpend, preflight
+from quietswap.rules.tx import signed
+from quietswap.rules.tx.signed import SignedTransaction, UnsignedTransaction
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
 from quietswap.sandbox.chain.transactions import TransactionFields, sign
 from quietswap.sandbox.contracts import abi
@@ -26,6 +22,10 @@ from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.addresses import V2_ROUTER
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.http_server import HttpResponse
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.orders.tracking.reconcile import ChainFollower
 from tests.defaults import NODE
 from tests.example_counts import examples
 from tests.manual_clock import ManualClock

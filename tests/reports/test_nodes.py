@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.rpc_wire import Result, RpcCall, RpcErrorObject
-from quietswap.http_client import HttpClient
-from quietswap.orders.nonces import OwnNonces, next_nonce
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.rules.orders.nonces import OwnNonces, next_nonce
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.fake_node import Refusal, fake_node
 from tests.chain.small_chain import WALLET
 from tests.chain.test_chain_answers import BLOCK

@@ -2,11 +2,11 @@
 
 import pytest
 
-from quietswap.http_client import HttpClient
-from quietswap.orders.order import OrderStatus
-from quietswap.relays.answers import RelayOutcome
-from quietswap.relays.private_rpc import PrivateRpc
-from quietswap.relays.settings import EndpointType, ShareMode
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.relays.answers import RelayOutcome
+from quietswap.service.relays.private_rpc import PrivateRpc
 from tests.fake_web import Answer, serving
 from tests.manual_clock import ManualClock
 from tests.orders.submitting import KEY, open_desk, swap_submission

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import NoRoute, NoRouteReason
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason
+from quietswap.service.base.http_client import HttpClient
 from tests.upstream import Reply, Upstream
 from tests.vendors.case import REQUEST, cases
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from quietswap.concurrency import HOLD_S, MOST_BATCHES, CallBatcher
+from quietswap.service.base.concurrency import HOLD_S, MOST_BATCHES, CallBatcher
 from tests.virtual_time import run
 
 

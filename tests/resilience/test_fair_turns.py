@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.clients.client import Party, party_of
-from quietswap.concurrency import FairTurns
+from quietswap.rules.clients import Party, party_of
+from quietswap.service.base.concurrency import FairTurns
 from tests.virtual_time import run
 
 JOBS = st.lists(

@@ -6,7 +6,12 @@ import weakref
 
 import pytest
 
-from quietswap.concurrency import CircuitBreaker, SingleFlight, TokenBucket, bounded_gather
+from quietswap.service.base.concurrency import (
+    CircuitBreaker,
+    SingleFlight,
+    TokenBucket,
+    bounded_gather,
+)
 from tests.manual_clock import ManualClock
 from tests.virtual_time import run, turn
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from quietswap.chain import address as addresses
-from quietswap.routers import calldata
-from quietswap.routers.calldata import DecodedCalldata
-from quietswap.tokens.token import WETH
+from quietswap.rules.safety import calldata
+from quietswap.rules.safety.calldata import DecodedCalldata
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx import address as addresses
 from tests.routers.router_calldata import ENCODERS, OTHER_METHODS, ROUTER_OF
 from tests.vendors.router import Swap
 

@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
-from quietswap.chain.address import Address
-from quietswap.vendors import VENDORS
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors import VENDORS
 from tests.vendors.router import Encoder, RouterCase, Written
 
 ROUTERS: dict[str, RouterCase] = {

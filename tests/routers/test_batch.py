@@ -2,11 +2,11 @@
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.signed import UnsignedTransaction
-from quietswap.routers import batch
-from quietswap.routers.batch import DELEGATES, SwapBatch
-from quietswap.tokens.token import WETH
+from quietswap.rules.routers import batch
+from quietswap.rules.routers.batch import DELEGATES, SwapBatch
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import UnsignedTransaction
 from tests.batches import Batch, wrong_batches
 
 WALLET = Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address
-from quietswap.routers import calldata
-from quietswap.routers.calldata import DecodedCalldata, MalformedCalldata, UnboundCalldata
-from quietswap.routers.methods import METHODS
-from quietswap.tokens.token import WETH
-from quietswap.vendors import openocean
+from quietswap.rules.safety import calldata
+from quietswap.rules.safety.calldata import DecodedCalldata, MalformedCalldata, UnboundCalldata
+from quietswap.rules.safety.methods import METHODS
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors import openocean
 from tests.routers.decoding import ALL, ETHER, SWAP, USDC, WALLET, decode, read
 from tests.routers.router_calldata import (
     APART,

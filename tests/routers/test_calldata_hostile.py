@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain import address as addresses
-from quietswap.routers import calldata
-from quietswap.routers.calldata import MalformedCalldata, UnboundCalldata
-from quietswap.routers.methods import METHODS
-from quietswap.tokens.token import WETH
-from quietswap.vendors import velora
+from quietswap.rules.safety import calldata
+from quietswap.rules.safety.calldata import MalformedCalldata, UnboundCalldata
+from quietswap.rules.safety.methods import METHODS
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.vendors import velora
 from tests.routers.decoding import ALL, SWAP, USDC, WALLET, decode, read
 from tests.routers.router_calldata import ENCODERS, ROUTER_OF, WRITTEN
 

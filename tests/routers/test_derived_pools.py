@@ -4,13 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address
-from quietswap.routers.calldata import DecodedCalldata, MalformedCalldata, UnboundCalldata, decode
-from quietswap.routers.known_pools import v2_pairs, v3_pools
-from quietswap.routers.method import Measure
-from quietswap.tokens.token import WETH
-from quietswap.vendors import oneinch, velora
+from quietswap.rules.routers.known_pools import v2_pairs, v3_pools
+from quietswap.rules.routers.method import Measure
+from quietswap.rules.safety.calldata import (
+    DecodedCalldata,
+    MalformedCalldata,
+    UnboundCalldata,
+    decode,
+)
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors import oneinch, velora
 from tests.routers.router_calldata import OTHER_METHODS
 from tests.vendors.oneinch import dex_word, unoswap
 from tests.vendors.router import Swap

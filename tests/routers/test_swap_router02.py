@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain.address import Address, from_bytes, to_bytes
-from quietswap.routers.calldata import UnboundCalldata, payer
-from quietswap.routers.known_pools import V3_FEES, v2_pair, v3_pool
-from quietswap.routers.swap_router02 import Leg, encode, read
-from quietswap.tokens.token import WETH
-from quietswap.vendors.uniswap import ROUTER as UNISWAP
+from quietswap.rules.routers.known_pools import V3_FEES, v2_pair, v3_pool
+from quietswap.rules.routers.swap_router02 import Leg, encode, read
+from quietswap.rules.safety.calldata import UnboundCalldata, payer
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address, from_bytes, to_bytes
+from quietswap.rules.vendors.uniswap import ROUTER as UNISWAP
 from tests.routers.decoding import SWAP, USDC, WALLET, decode
 from tests.vendors.router import EXECUTOR, call
 from tests.vendors.uniswap import DEADLINE, ITSELF, multicall

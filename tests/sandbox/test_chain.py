@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from eth_account import Account
 
-from quietswap.chain import address as addresses
+from quietswap.rules.tx import address as addresses
 from quietswap.sandbox.chain.anvil import BASE_FEE_FLOOR
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain, running_chain
 from quietswap.sandbox.contracts import abi

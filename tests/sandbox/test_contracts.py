@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.chain import address as addresses
+from quietswap.rules.tx import address as addresses
 from quietswap.sandbox import npm
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi

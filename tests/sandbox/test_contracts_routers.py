@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.chain import address as addresses
-from quietswap.chain.fees import gas_limit_for
-from quietswap.routers.method import Measure
+from quietswap.rules.routers.method import Measure
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.fees import gas_limit_for
 from quietswap.sandbox.chain.deploy import DUST
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi

@@ -2,13 +2,13 @@
 
 import pytest
 
-from quietswap.chain.address import Address
+from quietswap.rules.routers import settlers
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.abi import TREASURY, WALLETS
+from quietswap.sandbox.vendors import zeroex as zeroex_stand_in
 from quietswap.sandbox.vendors.stand_in import stand_ins
-from quietswap.vendors.zeroex import settlers
-from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.sandbox.accounts import send
 from tests.sandbox.restored_chain import chain, module_chain
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain import address as addresses
+from quietswap.rules.tx import address as addresses
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses

@@ -9,11 +9,11 @@ import pytest_asyncio
 from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import USDC, WETH
+from quietswap.sandbox.vendors import oneinch as oneinch_stand_in
 from quietswap.sandbox.vendors import router_calldata
+from quietswap.sandbox.vendors import zeroex as zeroex_stand_in
 from quietswap.sandbox.vendors.market import amount_out, routes_between
 from quietswap.sandbox.vendors.router_calldata import NOBODY, RouterSwap, pays, script, word
-from quietswap.vendors.oneinch import stand_in as oneinch_stand_in
-from quietswap.vendors.zeroex import stand_in as zeroex_stand_in
 from tests.hostile.trial import WALLET, Outcome, Trade, approved_chain, tried
 from tests.vendors import kyberswap, velora
 

@@ -8,11 +8,11 @@ from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.faults import ActiveFaults
+from quietswap.sandbox.vendors import openocean as openocean_stand_in
+from quietswap.sandbox.vendors import velora as velora_stand_in
 from quietswap.sandbox.vendors.market import Market
 from quietswap.sandbox.vendors.router_calldata import NOBODY
 from quietswap.sandbox.vendors.stand_in import stand_ins
-from quietswap.vendors.openocean import stand_in as openocean_stand_in
-from quietswap.vendors.velora import stand_in as velora_stand_in
 
 STATES = {
     ("openocean", "new_implementation"): (

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
+from quietswap.rules.vendors import OVER_HTTP
 from quietswap.sandbox.faults import UnknownFault, parse_option
 from quietswap.sandbox.network import SandboxNetwork, running_network
-from quietswap.vendors import OVER_HTTP
 from tests import loopback
 from tests.sandbox.network_client import Control, payment, rpc, send
 from tests.waiting import WITHIN_S

@@ -5,8 +5,8 @@ from eth_account import Account
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quietswap.chain import signed as service
-from quietswap.chain.address import Address, from_bytes
+from quietswap.rules.tx import signed as service
+from quietswap.rules.tx.address import Address, from_bytes
 from quietswap.sandbox.chain.transactions import BadTransaction, TransactionFields, decode, sign
 from tests.example_counts import examples
 from tests.sandbox.small_network import ALICE, BOB

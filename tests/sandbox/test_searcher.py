@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quietswap.chain.address import Address
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.chain.transactions import Transaction, TransactionFields, sign
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import SEARCHER

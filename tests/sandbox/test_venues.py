@@ -7,13 +7,13 @@ import httpx
 import pytest
 import pytest_asyncio
 
+from quietswap.rules.vendors import VENDORS
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.addresses import ROUTERS
 from quietswap.sandbox.contracts.pools import ODD_TOKENS, TOKENS
 from quietswap.sandbox.faults import VENUES
 from quietswap.sandbox.network import SandboxNetwork, running_network
 from quietswap.sandbox.vendors.stand_in import STRANGER
-from quietswap.vendors import VENDORS
 from tests import loopback
 from tests.sandbox.accounts import send
 from tests.vendors.case import ONE, Asked, Got, cases

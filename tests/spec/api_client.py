@@ -17,9 +17,9 @@ import httpx
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
-from quietswap.clients.credentials import hash_secret, new_client, new_key
-from quietswap.clock import SystemClock
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, TOKENS, USDC, WETH, SandboxToken
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.clients.credentials import hash_secret, new_client, new_key
 from tests import loopback
 from tests.contract import check
 from tests.e2e.conftest import Town

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.chain import address as addresses
+from quietswap.rules.tx import address as addresses
 from quietswap.sandbox.contracts.addresses import FEEDS
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from tests import loopback

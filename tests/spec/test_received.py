@@ -6,8 +6,8 @@ from typing import Any
 
 from eth_account.signers.local import LocalAccount
 
-from quietswap.amounts import difference_bps
-from quietswap.quoting.quote import NATIVE
+from quietswap.rules.amounts import difference_bps
+from quietswap.rules.quotes.quote import NATIVE
 from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import data
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.api.routes import OPERATIONS
-from quietswap.contract.errors import ERRORS, status_of
+from quietswap.rules.contract.errors import ERRORS, status_of
+from quietswap.service.server.routes import OPERATIONS
 from tests.spec import tables
 from tests.spec.coverage import shows
 

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from quietswap.clock import SystemClock
 from quietswap.sandbox.contracts.pools import POOLS, USDC, WETH
+from quietswap.service.base.clock import SystemClock
 from tests.e2e.conftest import Town, running_town
 from tests.patient import open_storage
 from tests.spec.api_client import ApiClient

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.storage.database import Database
-from quietswap.storage.factory import Storage
-from quietswap.storage.sqlite import SqliteDatabase
+from quietswap.service.storage.database import Database
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.sqlite import SqliteDatabase
 from tests.databases import PostgresCluster, RedisServer
 from tests.patient import open_database, open_storage
 from tests.storage.examples import HandClock

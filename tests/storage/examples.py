@@ -4,12 +4,12 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from quietswap.amounts import UINT256_MAX
-from quietswap.chain.address import Address, from_bytes
-from quietswap.chain.signed import UnsignedTransaction
-from quietswap.orders.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.quoting.quote import IssuedQuote, SwapOrderTerms, Trade
-from quietswap.storage.orders import OrderStore
+from quietswap.rules.amounts import UINT256_MAX
+from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
+from quietswap.rules.quotes.quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.rules.tx.address import Address, from_bytes
+from quietswap.rules.tx.signed import UnsignedTransaction
+from quietswap.service.storage.orders import OrderStore
 
 T0 = 1_800_000_000_000
 """Unix milliseconds at which every test begins."""
@@ -20,7 +20,7 @@ _serial = count(1)
 
 
 class HandClock:
-    """quietswap.clock.Clock that stands still until a test moves it."""
+    """quietswap.service.base.clock.Clock that stands still until a test moves it."""
 
     def __init__(self) -> None:
         self.ms = T0

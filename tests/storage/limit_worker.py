@@ -9,9 +9,9 @@ import sys
 from collections import Counter
 from dataclasses import replace
 
-from quietswap.errors.base import RequestError
-from quietswap.orders.order import OrderStatus
-from quietswap.storage.factory import Storage
+from quietswap.rules.errors.base import RequestError
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.service.storage.factory import Storage
 from tests.patient import open_storage
 from tests.storage.examples import T0, HandClock, a_quote, an_event, an_order
 

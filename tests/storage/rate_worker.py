@@ -7,7 +7,7 @@ import asyncio
 import json
 import sys
 
-from quietswap.storage.redis_rate_limits import RedisRateStore
+from quietswap.service.storage.redis_rate_limits import RedisRateStore
 from tests.waiting import WITHIN_S
 
 AT_ONCE = 64

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from quietswap.storage.database import Value
-from quietswap.storage.factory import Storage
+from quietswap.service.storage.database import Value
+from quietswap.service.storage.factory import Storage
 
 
 async def plan_of(storage: Storage, sql: str, args: Sequence[Value]) -> str:

@@ -9,15 +9,15 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.orders.tracking.single_process import (
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.orders.tracking.single_process import (
     PREDECESSOR_S,
     GuardedRateStore,
     SecondProcessError,
     SingleProcessGuard,
 )
-from quietswap.storage.factory import Storage
-from quietswap.storage.postgres import SERVER, AdvisoryLeaderLock
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.postgres import SERVER, AdvisoryLeaderLock
 from tests.databases import PostgresCluster
 from tests.patient import open_storage
 from tests.storage.examples import T0, HandClock

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.orders.order import OrderStatus
-from quietswap.storage.factory import Storage
-from quietswap.storage.orders import ARRIVALS
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.orders import ARRIVALS
 from tests.storage.examples import an_event, an_order
 
 API_WRITES = {OrderStatus.PENDING, OrderStatus.SUBMITTED, OrderStatus.FAILED}

@@ -3,9 +3,9 @@
 import asyncio
 from dataclasses import replace
 
-from quietswap.orders.order import OrderStatus
-from quietswap.orders.tracking.rules import with_resend_recorded
-from quietswap.storage.factory import Storage
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.orders.tracking import with_resend_recorded
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import an_order, store
 
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap import errors
-from quietswap.chain.address import Address
-from quietswap.clients.client import DAY_MS, AuditEntry, Client, ClientLimits, DayUsage, day_of
-from quietswap.orders.order import Order, OrderKind, OrderStatus
-from quietswap.quoting.quote import NATIVE, CancelOrderTerms, SwapOrderTerms
-from quietswap.storage.factory import Storage
+from quietswap.rules import errors
+from quietswap.rules.clients import DAY_MS, AuditEntry, Client, ClientLimits, DayUsage, day_of
+from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.quotes.quote import NATIVE, CancelOrderTerms, SwapOrderTerms
+from quietswap.rules.tx.address import Address
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import (
     BUY,
     OTHER_WALLET,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.orders.order import (
+from quietswap.rules.orders.order import (
     FINALIZED,
     POSTED,
     Inclusion,
@@ -15,10 +15,10 @@ from quietswap.orders.order import (
     OrderKind,
     OrderStatus,
 )
-from quietswap.orders.retention import BATCH
-from quietswap.orders.stores import DuplicateTransaction
-from quietswap.storage.events import EventSpan, StoredEvent
-from quietswap.storage.factory import Storage
+from quietswap.rules.orders.stores import DuplicateTransaction
+from quietswap.service.orders.retention import BATCH
+from quietswap.service.storage.events import EventSpan, StoredEvent
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import T0, WALLET, HandClock, an_order
 from tests.waiting import WITHIN_S
 

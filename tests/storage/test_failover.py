@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from quietswap.storage.factory import Storage
-from quietswap.storage.postgres import AdvisoryLeaderLock
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.postgres import AdvisoryLeaderLock
 from tests import patient
 from tests.databases import PostgresCluster
 from tests.storage.examples import HandClock, an_event, an_order

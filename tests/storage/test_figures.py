@@ -1,8 +1,8 @@
 """Figures of several processes on both databases."""
 
-from quietswap.operator.figures import BUCKET_MS, Figure, FigureRow, Measure
-from quietswap.operator.operators import ProcessReport
-from quietswap.storage.factory import Storage
+from quietswap.rules.operator.figures import BUCKET_MS, Figure, FigureRow, Measure
+from quietswap.rules.operator.operators import ProcessReport
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import T0
 
 START = T0 // BUCKET_MS * BUCKET_MS

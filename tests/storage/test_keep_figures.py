@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.server import operator
-from quietswap.server.container import Container
-from quietswap.settings import Settings
-from quietswap.storage.factory import Storage
-from quietswap.storage.operator_view import FigureStore
+from quietswap.service.server import operator
+from quietswap.service.server.container import Container
+from quietswap.service.settings import Settings
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.operator_view import FigureStore
 from tests.storage.test_keep_house import Naps
 from tests.waiting import eventually
 

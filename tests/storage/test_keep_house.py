@@ -9,14 +9,14 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.clients.keys import Authenticate
-from quietswap.orders.order import Order, OrderKind, OrderStatus
-from quietswap.orders.retention import BATCH, RetentionJob
-from quietswap.orders.stores import new_order_id
-from quietswap.server.background import _delete_old_data, start_key_uses
-from quietswap.server.container import Container
-from quietswap.settings import Settings
-from quietswap.storage.factory import Storage
+from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.orders.stores import new_order_id
+from quietswap.service.clients.keys import Authenticate
+from quietswap.service.orders.retention import BATCH, RetentionJob
+from quietswap.service.server.background import _delete_old_data, start_key_uses
+from quietswap.service.server.container import Container
+from quietswap.service.settings import Settings
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import HandClock, a_quote, an_event, an_order
 
 HOUR_MS = 3_600_000

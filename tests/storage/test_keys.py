@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.clients.client import ApiKey, Client
-from quietswap.storage.factory import Storage
+from quietswap.rules.clients import ApiKey, Client
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import T0
 
 _CLIENT = Client("client-1", "a company", T0)

@@ -7,9 +7,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from quietswap.orders.stores import LeaderLock
-from quietswap.storage.postgres import AdvisoryLeaderLock
-from quietswap.storage.sqlite import FileLeaderLock
+from quietswap.rules.orders.stores import LeaderLock
+from quietswap.service.storage.postgres import AdvisoryLeaderLock
+from quietswap.service.storage.sqlite import FileLeaderLock
 from tests.databases import PostgresCluster
 from tests.patient import open_storage
 from tests.storage.examples import HandClock

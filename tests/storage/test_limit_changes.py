@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap import errors
-from quietswap.chain.address import Address
-from quietswap.clients.client import AuditEntry, Client, ClientLimits, DayUsage, day_of
-from quietswap.storage.factory import Storage
+from quietswap.rules import errors
+from quietswap.rules.clients import AuditEntry, Client, ClientLimits, DayUsage, day_of
+from quietswap.rules.tx.address import Address
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import T0, a_quote
 
 CLIENT = Client("client-1", "a company", T0)

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.clients.client import ApiKey, Client
-from quietswap.orders.order import OrderStatus
-from quietswap.storage import migrate
-from quietswap.storage.database import Database, Value, numbered
-from quietswap.storage.factory import migrate_storage
-from quietswap.storage.order_rows import COLUMNS, EVENT_COLUMNS, event_values
-from quietswap.storage.order_rows import fixed_values as fixed
-from quietswap.storage.order_rows import moving_values as moving
-from quietswap.storage.quotes import STORED, quote_values
+from quietswap.rules.clients import ApiKey, Client
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.service.storage import migrate
+from quietswap.service.storage.database import Database, Value, numbered
+from quietswap.service.storage.factory import migrate_storage
+from quietswap.service.storage.order_rows import COLUMNS, EVENT_COLUMNS, event_values
+from quietswap.service.storage.order_rows import fixed_values as fixed
+from quietswap.service.storage.order_rows import moving_values as moving
+from quietswap.service.storage.quotes import STORED, quote_values
 from tests.patient import open_database, open_storage
 from tests.storage.examples import T0, HandClock, a_quote, an_event, an_order
 

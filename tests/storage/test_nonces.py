@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from quietswap.orders.nonces import OwnNonces
-from quietswap.orders.order import AT_LARGE, Failure, FailureCode, OrderStatus
-from quietswap.storage.factory import Storage
+from quietswap.rules.orders.nonces import OwnNonces
+from quietswap.rules.orders.order import AT_LARGE, Failure, FailureCode, OrderStatus
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import OTHER_WALLET, WALLET, an_order, store
 
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, day_of
-from quietswap.operator.operators import OrderPlace, PausedSource
-from quietswap.orders.order import Order, OrderKind, OrderStatus
-from quietswap.storage.factory import Storage
-from quietswap.storage.operator_view import (
+from quietswap.rules.clients import ApiKey, AuditEntry, Client, ClientLimits, day_of
+from quietswap.rules.operator.operators import OrderPlace, PausedSource
+from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.operator_view import (
     CLIENTS,
     OF_CLIENT,
     OF_PREFIX,

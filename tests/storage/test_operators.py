@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.clients.client import AuditEntry
-from quietswap.operator.operators import NameTaken, Operator, OperatorSession
-from quietswap.storage.factory import Storage
+from quietswap.rules.clients import AuditEntry
+from quietswap.rules.operator.operators import NameTaken, Operator, OperatorSession
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import T0
 
 ALICE = Operator("opr_1", "alice", T0)

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.chain.address import Address, from_bytes
-from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
-from quietswap.orders.received import Reference, Refund, RefundStatus
-from quietswap.orders.statistics import TWO_RELAYS, ExportFilter, Tally
-from quietswap.storage.factory import Storage
-from quietswap.storage.order_export import (
+from quietswap.rules.chain.received import Reference, Refund, RefundStatus
+from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
+from quietswap.rules.orders.statistics import TWO_RELAYS, ExportFilter, Tally
+from quietswap.rules.tx.address import Address, from_bytes
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.order_export import (
     OF_ALL,
     OF_CLIENT,
     OF_WALLET,

@@ -6,9 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.orders.order import Failure, FailureCode, Inclusion, Order, OrderKind, OrderStatus
-from quietswap.orders.stores import DuplicateTransaction
-from quietswap.storage.factory import Storage
+from quietswap.rules.orders.order import (
+    Failure,
+    FailureCode,
+    Inclusion,
+    Order,
+    OrderKind,
+    OrderStatus,
+)
+from quietswap.rules.orders.stores import DuplicateTransaction
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order, store
 from tests.stored_orders import listed, recorded, told
 

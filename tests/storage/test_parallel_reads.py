@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
-from quietswap.clients.credentials import LASTS_MS, hash_secret, new_client, new_key
-from quietswap.clients.keys import Authenticate
-from quietswap.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
-from quietswap.storage.factory import Storage
-from quietswap.storage.orders import OrderStore
+from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
+from quietswap.service.clients.credentials import LASTS_MS, hash_secret, new_client, new_key
+from quietswap.service.clients.keys import Authenticate
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.orders import OrderStore
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order, store
 from tests.stored_orders import inclusion
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from quietswap.orders.order import OrderStatus
-from quietswap.storage.factory import Storage
-from quietswap.storage.order_pages import page_sql
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.order_pages import page_sql
 from tests.storage.examples import T0, WALLET, an_event, an_order
 from tests.storage.sqlite_plans import plan_of
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 import asyncpg
 import pytest
 
-from quietswap.errors.clients import OpenOrderLimitExceeded
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.database import BadDatabaseUrl, Transaction
-from quietswap.storage.factory import Storage, open_storage
-from quietswap.storage.migrate import SchemaTooOld
-from quietswap.storage.postgres import PostgresDatabase
+from quietswap.rules.errors.clients import OpenOrderLimitExceeded
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.storage.database import BadDatabaseUrl, Transaction
+from quietswap.service.storage.factory import Storage, open_storage
+from quietswap.service.storage.migrate import SchemaTooOld
+from quietswap.service.storage.postgres import PostgresDatabase
 from tests import patient
 from tests.databases import PostgresCluster
 from tests.storage.examples import WALLET, HandClock, an_event, an_order

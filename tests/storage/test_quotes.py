@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.amounts import UINT256_MAX
-from quietswap.chain.address import Address
-from quietswap.clients.client import ClientLimits
-from quietswap.quoting.quote import (
+from quietswap.rules.amounts import UINT256_MAX
+from quietswap.rules.clients import ClientLimits
+from quietswap.rules.quotes.quote import (
     CancelOrderTerms,
     QuoteKind,
     SwapOrderTerms,
@@ -16,10 +15,11 @@ from quietswap.quoting.quote import (
     WrapOperation,
     WrapOrderTerms,
 )
-from quietswap.storage.clients import ClientStore
-from quietswap.storage.factory import Storage
-from quietswap.storage.quotes import QuoteStore
-from quietswap.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+from quietswap.service.storage.clients import ClientStore
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.quotes import QuoteStore
 from tests.storage.examples import OTHER_WALLET, ROUTER, T0, WALLET, a_quote, some_params
 from tests.storage.watched import Watched
 

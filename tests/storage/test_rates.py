@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.orders.stores import RateStore, RateWindow, StoreUnavailable
-from quietswap.storage.rate_limits import MemoryRateStore
-from quietswap.storage.redis_rate_limits import RedisRateStore
+from quietswap.rules.orders.stores import RateStore, RateWindow, StoreUnavailable
+from quietswap.service.storage.rate_limits import MemoryRateStore
+from quietswap.service.storage.redis_rate_limits import RedisRateStore
 from tests.databases import RedisServer
 from tests.storage.examples import T0, HandClock
 from tests.waiting import WITHIN_S, eventually

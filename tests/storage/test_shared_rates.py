@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.rate_limits import MemoryRateStore
-from quietswap.storage.redis_rate_limits import RedisRateStore
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.storage.rate_limits import MemoryRateStore
+from quietswap.service.storage.redis_rate_limits import RedisRateStore
 from tests.databases import RedisServer
 from tests.storage.examples import HandClock
 from tests.storage.rate_worker import AT_ONCE, LIMIT

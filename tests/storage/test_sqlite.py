@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.orders.stores import DuplicateTransaction, StoreUnavailable
-from quietswap.storage import sqlite as database_module
-from quietswap.storage.database import Transaction
-from quietswap.storage.sqlite import SqliteDatabase
+from quietswap.rules.orders.stores import DuplicateTransaction, StoreUnavailable
+from quietswap.service.storage import sqlite as database_module
+from quietswap.service.storage.database import Transaction
+from quietswap.service.storage.sqlite import SqliteDatabase
 from tests.patient import open_storage
 from tests.storage.examples import WALLET, HandClock, an_event, an_order
 from tests.waiting import WITHIN_S

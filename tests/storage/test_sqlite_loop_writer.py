@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage import sqlite_writer as loop_time
-from quietswap.storage.database import Transaction
-from quietswap.storage.sqlite_writer import (
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.storage import sqlite_writer as loop_time
+from quietswap.service.storage.database import Transaction
+from quietswap.service.storage.sqlite_writer import (
     IN_THREADS_S,
     SLOW_S,
     NotOnLoop,

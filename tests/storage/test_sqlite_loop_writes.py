@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.database import Transaction
-from quietswap.storage.sqlite import SqliteDatabase
-from quietswap.storage.sqlite_writer import CHECKPOINT_EVERY, SqliteWriterThread, connect
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.storage.database import Transaction
+from quietswap.service.storage.sqlite import SqliteDatabase
+from quietswap.service.storage.sqlite_writer import CHECKPOINT_EVERY, SqliteWriterThread, connect
 from tests.waiting import WITHIN_S
 
 _LONG = "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?) "

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.sqlite import SqliteReader
-from quietswap.storage.sqlite_writer import IN_THREADS_S, SLOW_S, connect
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.storage.sqlite import SqliteReader
+from quietswap.service.storage.sqlite_writer import IN_THREADS_S, SLOW_S, connect
 from tests.storage.examples import HandClock
 from tests.waiting import WITHIN_S
 

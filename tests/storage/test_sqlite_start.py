@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage import migrate
-from quietswap.storage.sqlite import SqliteDatabase
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.storage import migrate
+from quietswap.service.storage.sqlite import SqliteDatabase
 from tests.api.scripted_use_cases import HandClock
 from tests.patient import open_storage
 from tests.waiting import LONG_S, WITHIN_S

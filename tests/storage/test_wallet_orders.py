@@ -7,11 +7,11 @@ from functools import partial
 
 import pytest
 
-from quietswap.errors.requests import ValidationError
-from quietswap.orders.order import AT_LARGE, Failure, FailureCode, OrderKind, OrderStatus
-from quietswap.quoting.quote import QuoteKind, Trade
-from quietswap.storage.factory import Storage
-from quietswap.storage.order_pages import CONTENDERS, SAME_TRADE, page_sql, total_sql
+from quietswap.rules.errors.requests import ValidationError
+from quietswap.rules.orders.order import AT_LARGE, Failure, FailureCode, OrderKind, OrderStatus
+from quietswap.rules.quotes.quote import QuoteKind, Trade
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.order_pages import CONTENDERS, SAME_TRADE, page_sql, total_sql
 from tests.storage.examples import (
     BUY,
     OTHER_WALLET,

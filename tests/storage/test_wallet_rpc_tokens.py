@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.clients.client import ApiKey, AuditEntry, Client
-from quietswap.storage.factory import Storage
-from quietswap.wallet_rpc.tokens import TooManyRpcTokens, WalletRpcToken
+from quietswap.rules.clients import ApiKey, AuditEntry, Client
+from quietswap.rules.tx.address import Address
+from quietswap.service.storage.factory import Storage
+from quietswap.service.wallet_rpc.tokens import TooManyRpcTokens, WalletRpcToken
 from tests.storage.examples import T0, WALLET
 
 _OTHER = Address("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")

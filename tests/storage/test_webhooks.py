@@ -3,9 +3,9 @@
 import asyncio
 from dataclasses import replace
 
-from quietswap.clients.client import ApiKey, Client
-from quietswap.storage.factory import Storage
-from quietswap.webhooks.webhook import Delivery, DisabledReason, Webhook, WebhookState
+from quietswap.rules.clients import ApiKey, Client
+from quietswap.rules.webhooks.webhook import Delivery, DisabledReason, Webhook, WebhookState
+from quietswap.service.storage.factory import Storage
 from tests.storage.examples import T0, an_event, an_order
 
 KEY = ApiKey("key-1", "a wallet", T0, None, "client-1")

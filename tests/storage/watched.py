@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.storage.database import Body, Database, Row, T, Value
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.storage.database import Body, Database, Row, T, Value
 from tests.waiting import eventually
 
 

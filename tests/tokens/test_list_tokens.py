@@ -2,12 +2,19 @@
 
 from dataclasses import dataclass, field
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.clients.client import ApiKey
-from quietswap.tokens.token import WETH, Token, TokenPolicy, TokenView, TokenWarning, TransferFee
-from quietswap.tokens.token_list import ListedToken, TokenCatalogue
-from quietswap.tokens.tokens import ListTokens
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.tokens.token import (
+    WETH,
+    Token,
+    TokenPolicy,
+    TokenView,
+    TokenWarning,
+    TransferFee,
+)
+from quietswap.rules.tokens.token_list import ListedToken, TokenCatalogue
+from quietswap.rules.tx.address import Address
+from quietswap.service.tokens.tokens import ListTokens
 
 KEY = ApiKey("key-1", "a page", 0, None, "client-1")
 OTHER = Address("0x" + "12" * 20)

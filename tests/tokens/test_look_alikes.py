@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.foreign_text import harmless
-from quietswap.tokens.look_alikes import _SCRIPTS, LookAlikes, skeleton
+from quietswap.rules.foreign_text import harmless
+from quietswap.rules.tokens.look_alikes import _SCRIPTS, LookAlikes, skeleton
 
 LISTED = LookAlikes(["USDC", "WETH", "DAI", "USDT", "WBTC", "1INCH", "柴犬", "$"])
 ALIKE = [

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain.address import Address
-from quietswap.foreign_text import harmless
-from quietswap.tokens.token import WETH, TokenWarning, TransferFee, own_warnings
-from quietswap.tokens.token_list import BUILT_IN, ListedToken, TokenCatalogue
+from quietswap.rules.foreign_text import harmless
+from quietswap.rules.tokens.token import WETH, TokenWarning, TransferFee, own_warnings
+from quietswap.rules.tokens.token_list import BUILT_IN, ListedToken, TokenCatalogue
+from quietswap.rules.tx.address import Address
 from tests.stored_orders import USDC
 
 OTHER = Address("0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984")

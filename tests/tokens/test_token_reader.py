@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.simulation.routes import TransferFeeMeter
-from quietswap.http_client import HttpClient
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.tokens.token import TransferFee
 from quietswap.sandbox.contracts.pools import ALL_TOKENS
-from quietswap.tokens.metadata import TokenReader
-from quietswap.tokens.token import TransferFee
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.node.simulation.routes import TransferFeeMeter
+from quietswap.service.node.token_metadata import TokenReader
 from tests.chain.fake_node import fake_node
 from tests.chain.small_chain import NOBODY, WALLET, SmallChain, odd, small_chain
 from tests.defaults import NODE

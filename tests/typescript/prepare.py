@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from quietswap.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import FakeService, Reply, ok, swap_quote

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from quietswap import errors
-from quietswap.clients.client import KeyScope
-from quietswap.orders.order import Failure, FailureCode, OrderStatus
-from quietswap.prices.feeds import FEEDS
-from quietswap.tokens.token import WETH
+from quietswap.rules import errors
+from quietswap.rules.clients import KeyScope
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules.routers.feeds import FEEDS
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import PARAMS, ROUTER, WALLET
 from tests.client.fake_chain import transfer
 from tests.client.fake_servers import (

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH
 from tests.client.fake_servers import ETHER, WALLET
 from tests.stored_orders import USDC
 from tests.typescript.package import Thrown, TypeScript, big

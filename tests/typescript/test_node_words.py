@@ -7,7 +7,7 @@ import pytest
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import ClientError, NodeRpcError, NodeUnreachable, UnsafeQuote
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import NodeSays

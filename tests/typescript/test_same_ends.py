@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.orders.order import OrderStatus
+from quietswap.rules.orders.order import OrderStatus
 from tests.client.test_after_signing import FATES, REFUSALS
 from tests.client.test_polling import at
 from tests.example_counts import LONG

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.api.json import error_envelope
+from quietswap.service.api.json import error_envelope
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import Asked, FakeServers, FakeService, Reply, refused
 from tests.client.silence import TYPE

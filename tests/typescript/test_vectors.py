@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.routers.calldata import MalformedCalldata, UnboundCalldata, decode
-from quietswap.vendors import uniswap
+from quietswap.rules.safety.calldata import MalformedCalldata, UnboundCalldata, decode
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors import uniswap
 from tests.example_counts import examples
 from tests.hostile.cases import MAKERS, make
 from tests.hostile.uniswap_mutants import COUNT, mutants

@@ -11,24 +11,24 @@ from typing import Any
 
 import msgspec
 
-from quietswap.chain import fees
-from quietswap.chain.address import Address
-from quietswap.chain.chain import SimulationResult
-from quietswap.chain.node import NodeChain
-from quietswap.chain.rpc import NodeRpcClient
-from quietswap.chain.rpc_wire import Result, RpcCall
 from quietswap.client.errors import UnsafeQuote
 from quietswap.client.flows.effects import run_async
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.simulation import simulate_swap
 from quietswap.client.node_calls import NodeCall
 from quietswap.client.wire import decode
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.quoting.quote import Route, RouteRequest
+from quietswap.rules.chain.records import SimulationResult
+from quietswap.rules.chain.rpc_wire import Result, RpcCall
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.tx import fees
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors.sushi import ROUTER as SUSHI
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.artifacts import own_runtime
-from quietswap.vendors.sushi import ROUTER as SUSHI
-from quietswap.vendors.sushi.stand_in import SAFE_EXECUTOR
+from quietswap.sandbox.vendors.sushi import SAFE_EXECUTOR
+from quietswap.service.node.chain import NodeChain
+from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.simulate_once import simulate_once
 from tests.chain.small_chain import WALLET, SmallChain, odd, small_chain
 from tests.client.fake_servers import swap_quote

@@ -18,7 +18,7 @@ from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
 from quietswap.client.node_calls import NodeCall
-from quietswap.orders.order import OrderStatus
+from quietswap.rules.orders.order import OrderStatus
 from tests.client.fake_chain import PRICES, FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import placed

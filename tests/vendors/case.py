@@ -8,14 +8,14 @@ from typing import Any, Literal, Protocol
 
 import httpx
 
-from quietswap.amounts import less_slippage
-from quietswap.chain.address import Address
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import NoRouteReason, RouteRequest
+from quietswap.rules.amounts import less_slippage
+from quietswap.rules.quotes.quote import NoRouteReason, RouteRequest
+from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors import OVER_HTTP, VENDORS
 from quietswap.sandbox.network import SandboxNetwork
-from quietswap.tokens.token import WETH, Token
-from quietswap.vendors import OVER_HTTP, VENDORS
-from quietswap.vendors.adapter import VendorAdapter
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.sources.adapter import VendorAdapter
 from tests.upstream import Reply, js
 from tests.vendors.router import StandInCase, Swap
 
@@ -199,7 +199,7 @@ class VendorCase:
 
     @property
     def adapter(self) -> _Adapter:
-        made: _Adapter = import_module(f"quietswap.vendors.{self.name}.adapter").Adapter
+        made: _Adapter = import_module(f"quietswap.service.sources.{self.name}").Adapter
         return made
 
     @property
@@ -214,7 +214,7 @@ class VendorCase:
     def made(self, http: HttpClient, url: str, timeout_s: float = 5.0) -> VendorAdapter:
         """Return the adapter, with a key where it needs one."""
         key = KEY if VENDORS[self.name].needs_key else None
-        adapter: _Adapter = import_module(f"quietswap.vendors.{self.name}.adapter").Adapter
+        adapter: _Adapter = import_module(f"quietswap.service.sources.{self.name}").Adapter
         return adapter(http, base_url=url, client_name="house", timeout_s=timeout_s, api_key=key)
 
     def replies(self, **changes: Any) -> list[Reply]:

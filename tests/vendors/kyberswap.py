@@ -5,16 +5,16 @@ from typing import Any
 
 import httpx
 
-from quietswap.chain.address import Address
-from quietswap.quoting.quote import NoRouteReason
-from quietswap.routers.method import Measure
+from quietswap.rules.quotes.quote import NoRouteReason
+from quietswap.rules.routers.method import Measure
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors.kyberswap import VENDOR
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import THIEF
 from quietswap.sandbox.network import SandboxNetwork
+from quietswap.sandbox.vendors.kyberswap import KYBERSWAP_SWAP
 from quietswap.sandbox.vendors.router_calldata import FOREVER, pays, script
-from quietswap.tokens.token import WETH
-from quietswap.vendors.kyberswap import VENDOR
-from quietswap.vendors.kyberswap.stand_in import KYBERSWAP_SWAP
 from tests.hostile.draw import Draw
 from tests.hostile.trial import ROW_AMOUNT, ROW_LEAST, Row, bought
 from tests.hostile.trial import WALLET as HOLDER

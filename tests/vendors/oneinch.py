@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from quietswap.chain.address import Address
-from quietswap.quoting.quote import NoRouteReason
-from quietswap.routers import known_pools
+from quietswap.rules.quotes.quote import NoRouteReason
+from quietswap.rules.routers import known_pools
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors.oneinch import VENDOR
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import THIEF
 from quietswap.sandbox.contracts.pools import BY_ADDRESS
 from quietswap.sandbox.vendors.market import Hop
+from quietswap.sandbox.vendors.oneinch import ONEINCH_SWAP
 from quietswap.sandbox.vendors.router_calldata import made_up_pool_word, pays, script, word
-from quietswap.tokens.token import WETH
-from quietswap.vendors.oneinch import VENDOR
-from quietswap.vendors.oneinch.stand_in import ONEINCH_SWAP
 from tests.hostile.draw import Draw
 from tests.hostile.trial import ROW_AMOUNT, ROW_LEAST, Row, bought
 from tests.hostile.trial import WALLET as HOLDER

@@ -3,10 +3,10 @@
 from decimal import Decimal
 from typing import Any
 
-from quietswap.quoting.quote import NoRouteReason
-from quietswap.routers.method import Measure
+from quietswap.rules.quotes.quote import NoRouteReason
+from quietswap.rules.routers.method import Measure
+from quietswap.rules.tokens.token import WETH
 from quietswap.sandbox.contracts import abi
-from quietswap.tokens.token import WETH
 from tests.vendors.case import (
     AMOUNT,
     DAI,

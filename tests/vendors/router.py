@@ -6,8 +6,8 @@ from typing import Any
 
 from eth_abi.abi import encode
 
-from quietswap.chain.address import Address, keccak256
-from quietswap.routers.method import Measure
+from quietswap.rules.routers.method import Measure
+from quietswap.rules.tx.address import Address, keccak256
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.vendors.router_calldata import RouterSwap
 from tests.hostile.draw import Draw

@@ -3,13 +3,13 @@
 from decimal import Decimal
 from typing import Any
 
-from quietswap.quoting.quote import NoRouteReason
-from quietswap.routers.method import Measure
+from quietswap.rules.quotes.quote import NoRouteReason
+from quietswap.rules.routers.method import Measure
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.vendors.sushi import VENDOR
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import THIEF
-from quietswap.tokens.token import WETH
-from quietswap.vendors.sushi import VENDOR
-from quietswap.vendors.sushi.stand_in import SUSHI_SNWAP
+from quietswap.sandbox.vendors.sushi import SUSHI_SNWAP
 from tests.hostile.draw import Draw
 from tests.hostile.trial import ROW_AMOUNT, ROW_LEAST, Row, bought
 from tests.hostile.trial import WALLET as HOLDER

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.chain import address as addresses
-from quietswap.chain.chain import NodeUnavailable
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.routers.settlers import DEPLOYER
+from quietswap.rules.tx import address as addresses
 from quietswap.sandbox.contracts.addresses import MULTICALL
-from quietswap.vendors.zeroex.settlers import DEPLOYER
 from tests.chain.small_chain import SmallChain, small_chain
 
 CURRENT, EARLIER, NEXT = (addresses.from_bytes(bytes([n]) * 20) for n in (0x11, 0x22, 0x33))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import NoRoute, NoRouteReason
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason
+from quietswap.service.base.http_client import HttpClient
 from tests.upstream import HANG_UP, Reply, Upstream, flat_memory, js, zipped
 from tests.vendors.case import REQUEST, Terms, VendorCase, cases
 from tests.waiting import WITHIN_S

@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import NoRoute, NoRouteReason
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason
+from quietswap.service.base.http_client import HttpClient
 from tests.upstream import SILENCE, Reply, Upstream, js, page
 from tests.vendors.case import REQUEST, cases
 from tests.waiting import WITHIN_S

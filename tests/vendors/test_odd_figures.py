@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, Route
+from quietswap.service.base.http_client import HttpClient
 from tests.upstream import Upstream, js
 from tests.vendors.case import DAI, REQUEST, SOLD, cases
 

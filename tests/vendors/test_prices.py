@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import NoRoute, NoRouteReason
-from quietswap.quoting.scoring import SourcePrice, SourcePriceRequest
-from quietswap.tokens.token import WETH
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason
+from quietswap.rules.quotes.scoring import SourcePrice, SourcePriceRequest
+from quietswap.rules.tokens.token import WETH
+from quietswap.service.base.http_client import HttpClient
 from tests.upstream import HTML, SILENCE, Reply, Upstream, js, page
 from tests.vendors.case import REQUEST, USDC, cases
 

@@ -8,13 +8,13 @@ from eth_abi.abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain.address import Address, from_any_case
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.multicall import MULTICALL3
-from quietswap.prices.feeds import FEEDS
-from quietswap.tokens.token import WETH
-from quietswap.vendors.uniswap.reference import AGREE, PoolPrices, agreed
-from quietswap.vendors.uniswap.routing import Depth, Pool
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.routers.feeds import FEEDS
+from quietswap.rules.routers.pool_routing import Depth, Pool
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address, from_any_case
+from quietswap.service.node.multicall import MULTICALL3
+from quietswap.service.sources.uniswap_reference import AGREE, PoolPrices, agreed
 from tests.manual_clock import ManualClock
 from tests.vendors.case import DAI, USDC
 from tests.vendors.test_uniswap import DOLLAR, ETHER, PoolNode, depth, pool

@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.chain import address as addresses
-from quietswap.vendors import answers as read
+from quietswap.rules.tx import address as addresses
+from quietswap.service.sources import answers as read
 
 SELL, BUY = (addresses.from_bytes(bytes([n]) * 20) for n in (0xAA, 0xBB))
 STEPS = [addresses.from_bytes((n + 1).to_bytes(20)) for n in range(20_000)]

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import NoRoute, RouteRequest
-from quietswap.tokens.token import WETH
+from quietswap.rules.quotes.quote import NoRoute, RouteRequest
+from quietswap.rules.tokens.token import WETH
+from quietswap.service.base.http_client import HttpClient
 from tests.upstream import Asked, Reply, Upstream, js
 from tests.vendors.case import AMOUNT, KEY, REQUEST, USDC, WALLET, Calls, cases
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import NoRoute, NoRouteReason, Route
-from quietswap.quoting.route_policy import check_route, with_enforced_minimum
-from quietswap.vendors import UNBINDABLE
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, Route
+from quietswap.rules.quotes.route_policy import check_route, with_enforced_minimum
+from quietswap.rules.vendors import UNBINDABLE
+from quietswap.service.base.http_client import HttpClient
 from tests.upstream import HTML, SILENCE, Reply, Upstream, js, page
 from tests.vendors.case import KEY, REQUEST, STRANGER, VendorCase, cases
 from tests.vendors.router import EXECUTOR

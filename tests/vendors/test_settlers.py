@@ -2,9 +2,9 @@
 
 import pytest
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import keccak256
-from quietswap.vendors.zeroex.settlers import DEPLOYER, NONE, OWNER_OF, PREV, genuine
+from quietswap.rules.routers.settlers import DEPLOYER, NONE, OWNER_OF, PREV, genuine
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import keccak256
 
 CURRENT = bytes(12) + b"\x11" * 20
 EARLIER = bytes(12) + b"\x22" * 20

@@ -11,17 +11,18 @@ from eth_abi.abi import decode, encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.chain.address import Address, from_any_case
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.multicall import LIMITED, MULTICALL3
-from quietswap.chain.rpc_wire import Result, RpcCall
-from quietswap.quoting.quote import NoRoute, NoRouteReason
-from quietswap.quoting.scoring import SourcePriceRequest
-from quietswap.routers import calldata
-from quietswap.routers.known_pools import V3_FEES
-from quietswap.tokens.token import WETH, Token
-from quietswap.vendors.uniswap import adapter, routing
-from quietswap.vendors.uniswap.routing import Depth, Path, Pool, best_split, pools_of
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.rpc_wire import Result, RpcCall
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason
+from quietswap.rules.quotes.scoring import SourcePriceRequest
+from quietswap.rules.routers import pool_routing as routing
+from quietswap.rules.routers.known_pools import V3_FEES
+from quietswap.rules.routers.pool_routing import Depth, Path, Pool, best_split, pools_of
+from quietswap.rules.safety import calldata
+from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tx.address import Address, from_any_case
+from quietswap.service.node.multicall import LIMITED, MULTICALL3
+from quietswap.service.sources import uniswap as adapter
 from tests.manual_clock import ManualClock
 from tests.vendors.case import DAI, REQUEST, USDC, WALLET
 

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from quietswap.http_client import HttpClient
-from quietswap.quoting.quote import NoRoute, NoRouteReason
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason
+from quietswap.service.base.http_client import HttpClient
 from tests.upstream import Upstream, js
 from tests.vendors.case import KEY, REQUEST, cases
 

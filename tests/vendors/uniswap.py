@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from quietswap.chain.address import Address, from_bytes, to_bytes
-from quietswap.routers.known_pools import v3_pool
-from quietswap.routers.swap_router02 import Leg, pays_wallet
+from quietswap.rules.routers.known_pools import v3_pool
+from quietswap.rules.routers.swap_router02 import Leg, pays_wallet
+from quietswap.rules.tx.address import Address, from_bytes, to_bytes
+from quietswap.rules.vendors.uniswap import VENDOR
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import THIEF
 from quietswap.sandbox.contracts.pools import POOLS
 from quietswap.sandbox.vendors.market import Hop, routes_between
 from quietswap.sandbox.vendors.router_calldata import FOREVER
-from quietswap.vendors.uniswap import VENDOR
 from tests.hostile.draw import Draw
 from tests.hostile.trial import WALLET
 from tests.vendors.router import EXECUTOR, RouterCase, Swap, Written, call

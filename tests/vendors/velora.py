@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from quietswap.chain.address import Address, from_bytes
-from quietswap.quoting.quote import NoRouteReason
+from quietswap.rules.quotes.quote import NoRouteReason
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address, from_bytes
+from quietswap.rules.vendors.velora import VENDOR
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import PARTNER, THIEF
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, V3_WETH_USDC
 from quietswap.sandbox.vendors.market import Hop
 from quietswap.sandbox.vendors.router_calldata import script
-from quietswap.tokens.token import WETH
-from quietswap.vendors.velora import VENDOR
-from quietswap.vendors.velora.stand_in import VELORA_SWAP, VELORA_UNISWAP
+from quietswap.sandbox.vendors.velora import VELORA_SWAP, VELORA_UNISWAP
 from tests.hostile.draw import Draw, Step
 from tests.hostile.trial import ROW_AMOUNT, ROW_LEAST, Row, Trade, bought
 from tests.hostile.trial import WALLET as HOLDER

@@ -3,19 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from quietswap.chain.address import Address
-from quietswap.quoting.quote import NoRouteReason
+from quietswap.rules.quotes.quote import NoRouteReason
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.addresses import SETTLER, SHY_SETTLER, THIEF
+from quietswap.sandbox.vendors import zeroex as stand_in
 from quietswap.sandbox.vendors.router_calldata import FOREVER
-from quietswap.tokens.token import WETH
-from quietswap.vendors.zeroex import stand_in
-from quietswap.vendors.zeroex.stand_in import (
-    ZEROEX_BASIC,
-    ZEROEX_EXEC,
-    ZEROEX_EXECUTE,
-    ZEROEX_TAKE,
-)
+from quietswap.sandbox.vendors.zeroex import ZEROEX_BASIC, ZEROEX_EXEC, ZEROEX_EXECUTE, ZEROEX_TAKE
 from tests.hostile.draw import Draw
 from tests.hostile.trial import ROW_AMOUNT, ROW_LEAST, Row, bought
 from tests.hostile.trial import WALLET as HOLDER

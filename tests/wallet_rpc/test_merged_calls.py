@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.rpc_wire import NodeAnswer, RpcCall
-from quietswap.clients.client import Party, party_of
-from quietswap.wallet_rpc.node import AT_ONCE, MOST_CALLS, MergedCalls
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.rpc_wire import NodeAnswer, RpcCall
+from quietswap.rules.clients import Party, party_of
+from quietswap.service.wallet_rpc.node import AT_ONCE, MOST_CALLS, MergedCalls
 
 
 class Node:

@@ -7,16 +7,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.multicall import MULTICALL3
-from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject
-from quietswap.chain.simulation.routes import TransferFeeMeter
-from quietswap.clients.client import visitor_id
-from quietswap.http_client import HttpClient
-from quietswap.tokens.metadata import TokenReader
-from quietswap.wallet_rpc import node as wallet_node
-from quietswap.wallet_rpc.node import MOST_TOGETHER, QUICK_PLACES, SLOW_PLACES, WalletNodeClient
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.rpc_wire import RpcCall, RpcErrorObject
+from quietswap.rules.clients import visitor_id
+from quietswap.rules.tx.address import Address
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node.multicall import MULTICALL3
+from quietswap.service.node.simulation.routes import TransferFeeMeter
+from quietswap.service.node.token_metadata import TokenReader
+from quietswap.service.wallet_rpc import node as wallet_node
+from quietswap.service.wallet_rpc.node import (
+    MOST_TOGETHER,
+    QUICK_PLACES,
+    SLOW_PLACES,
+    WalletNodeClient,
+)
 from tests.chain.fake_node import FakeNode, Refusal, fake_node
 from tests.fake_web import Answer, Request, serving
 from tests.manual_clock import ManualClock

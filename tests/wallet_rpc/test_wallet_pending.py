@@ -8,9 +8,9 @@ from eth_account import Account
 from eth_account.typed_transactions import TypedTransaction
 from hexbytes import HexBytes
 
-from quietswap.chain.address import Address
-from quietswap.orders.order import FailureCode
-from quietswap.wallet_rpc.match import WalletOrders
+from quietswap.rules.orders.order import FailureCode
+from quietswap.rules.tx.address import Address
+from quietswap.service.wallet_rpc.match import WalletOrders
 from tests.orders.cancelling import ended
 from tests.orders.submitting import Desk, open_desk
 from tests.signing import OTHER_WALLET, sign

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.clients import credentials
-from quietswap.clients.client import ApiKey, Client
-from quietswap.errors.clients import RpcTokenNotFound
-from quietswap.errors.requests import InvalidParameter
-from quietswap.storage.factory import Storage
-from quietswap.wallet_rpc import tokens as wallet_rpc_tokens
-from quietswap.wallet_rpc.tokens import WalletRpcTokens
+from quietswap.rules.clients import ApiKey, Client
+from quietswap.rules.errors.clients import RpcTokenNotFound
+from quietswap.rules.errors.requests import InvalidParameter
+from quietswap.rules.tx.address import Address
+from quietswap.service.clients import credentials
+from quietswap.service.storage.factory import Storage
+from quietswap.service.wallet_rpc import tokens as wallet_rpc_tokens
+from quietswap.service.wallet_rpc.tokens import WalletRpcTokens
 from tests.patient import open_storage
 from tests.storage.examples import T0, WALLET, HandClock
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.chain.chain import DryRun
-from quietswap.errors.base import ProviderUnavailable, RequestError
-from quietswap.orders.order import FailureCode, OrderKind, OrderStatus
-from quietswap.quoting.quote import NATIVE
-from quietswap.relays.answers import RelayOutcome
-from quietswap.relays.settings import EndpointType, ShareMode
-from quietswap.tokens.token import WETH
-from quietswap.wallet_rpc.send import NOT_SENT_ANYWHERE
+from quietswap.rules.chain.records import DryRun
+from quietswap.rules.errors.base import ProviderUnavailable, RequestError
+from quietswap.rules.orders.order import FailureCode, OrderKind, OrderStatus
+from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.rules.tokens.token import WETH
+from quietswap.service.relays.answers import RelayOutcome
+from quietswap.service.wallet_rpc.send import NOT_SENT_ANYWHERE
 from tests.orders.cancelling import ended
 from tests.orders.submitting import KEY, Desk, open_desk, swap_submission
 from tests.signing import sign

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.errors.base import RequestError
-from quietswap.orders.order import OrderStatus
-from quietswap.orders.submit import OrderDelivery
-from quietswap.relays.answers import RelayOutcome
-from quietswap.wallet_rpc.send import NOT_SENT_ANYWHERE, SendRawTransaction
+from quietswap.rules.errors.base import RequestError
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.service.orders.submit import OrderDelivery
+from quietswap.service.relays.answers import RelayOutcome
+from quietswap.service.wallet_rpc.send import NOT_SENT_ANYWHERE, SendRawTransaction
 from tests.manual_clock import ManualClock
 from tests.orders.submitting import Desk, open_desk
 from tests.scripted_relay import ScriptedRelay

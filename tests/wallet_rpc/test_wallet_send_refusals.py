@@ -5,11 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.chain.chain import DryRun
-from quietswap.chain.signed import GAS_LIMIT_CAP, SIZE_CAP
-from quietswap.clients.client import ClientLimits
-from quietswap.orders.order import (
+from quietswap.rules.chain.records import DryRun
+from quietswap.rules.clients import ClientLimits
+from quietswap.rules.orders.order import (
     Failure,
     FailureCode,
     Inclusion,
@@ -17,9 +15,11 @@ from quietswap.orders.order import (
     OrderKind,
     Transition,
 )
-from quietswap.orders.transition import apply_transition
-from quietswap.quoting.quote import NATIVE
-from quietswap.tokens.token import WETH
+from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import GAS_LIMIT_CAP, SIZE_CAP
+from quietswap.service.orders.transition import apply_transition
 from tests.orders.cancelling import ended
 from tests.orders.submitting import Desk, open_desk
 from tests.signing import OTHER_WALLET, ROUTER, WALLET, packed, sign, unpacked

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from quietswap.chain.address import Address
-from quietswap.errors.base import RequestError
-from quietswap.orders.order import Order
-from quietswap.tokens.token import WETH
-from quietswap.wallet_rpc.send import NOT_SENT_ANYWHERE
-from quietswap.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
+from quietswap.rules.errors.base import RequestError
+from quietswap.rules.orders.order import Order
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+from quietswap.service.wallet_rpc.send import NOT_SENT_ANYWHERE
+from quietswap.service.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
 from tests.orders.submitting import Desk
 from tests.signing import ROUTER, WALLET, sign
 from tests.stored_orders import CLIENT_ID

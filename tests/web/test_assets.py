@@ -16,7 +16,7 @@ from tests.web.conftest import Open
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "web"
-ASSETS = ROOT / "src" / "quietswap" / "web" / "assets"
+ASSETS = ROOT / "src" / "quietswap" / "service" / "web" / "assets"
 MOST_BYTES = 60 * 1024
 POLICY = {
     "default-src": "'none'",
@@ -115,7 +115,8 @@ def test_script_and_style_are_small() -> None:
 
 def test_assets_are_package_data() -> None:
     shipped = {
-        entry.name for entry in resources.files("quietswap.web").joinpath("assets").iterdir()
+        entry.name
+        for entry in resources.files("quietswap.service.web").joinpath("assets").iterdir()
     }
     assert shipped == {file.name for file in ASSETS.iterdir()}
 

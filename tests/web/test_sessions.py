@@ -6,11 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.api.routes import OPERATIONS
-from quietswap.clients.client import ApiKey
-from quietswap.storage.factory import Storage
-from quietswap.web.cookie import PAGE_OPERATIONS
-from quietswap.web.sessions import FIRST_MS, LASTS_MS
+from quietswap.rules.clients import ApiKey
+from quietswap.service.server.routes import OPERATIONS
+from quietswap.service.storage.factory import Storage
+from quietswap.service.web.cookie import PAGE_OPERATIONS
+from quietswap.service.web.sessions import FIRST_MS, LASTS_MS
 from tests import loopback
 from tests.api.requests import CANCEL, HISTORY, ORDERS, QUOTE, RPC, USAGE, WEBHOOKS, ask
 from tests.api.scripted_use_cases import WALLET, HandClock, ScriptedUseCases
@@ -182,8 +182,8 @@ async def test_a_session_is_no_api_key_and_a_key_no_session(
     client.cookies.clear()
     assert (await client.get(TOKENS, headers={"x-api-key": secret})).status_code == 401
     key = ApiKey("key_1", "", clock.now_ms(), None, "client_1")
-    from quietswap.clients.client import Client
-    from quietswap.clients.credentials import hash_secret
+    from quietswap.rules.clients import Client
+    from quietswap.service.clients.credentials import hash_secret
 
     await storage.keys.add(key, hash_secret("qw_key"), Client("client_1", "", clock.now_ms()))
     await storage.keys.add(
@@ -273,8 +273,8 @@ async def test_what_is_no_request_for_a_session(
 async def test_without_the_page_nothing_of_it_is_there(
     inside: ScriptedUseCases, clock: HandClock
 ) -> None:
-    from quietswap.api.app import create_api
-    from quietswap.api.operation import ApiOptions
+    from quietswap.service.api.operation import ApiOptions
+    from quietswap.service.server.app import create_api
 
     app = create_api(inside.use_cases(), ApiOptions(), clock)
     transport = httpx.ASGITransport(app=app)

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.server.operator import is_enabled as is_operator_view_enabled
-from quietswap.server.settings import BadSettings
-from quietswap.server.web import is_web_enabled
-from quietswap.settings import Settings
+from quietswap.service.server.operator import is_enabled as is_operator_view_enabled
+from quietswap.service.server.settings import BadSettings
+from quietswap.service.server.web import is_web_enabled
+from quietswap.service.settings import Settings
 
 
 def settings(**sections: Any) -> Settings:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from quietswap.clock import SystemClock
-from quietswap.operator.figures import Figure, Measure, tip_class
-from quietswap.operator.operators import Health, ProcessReport
-from quietswap.orders.statistics import Percentiles
-from quietswap.server.web import web_options
-from quietswap.settings import Settings
-from quietswap.storage.factory import Storage
+from quietswap.rules.operator.figures import Figure, Measure, tip_class
+from quietswap.rules.operator.operators import Health, ProcessReport
+from quietswap.rules.orders.statistics import Percentiles
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.server.web import web_options
+from quietswap.service.settings import Settings
+from quietswap.service.storage.factory import Storage
 from tests.web.conftest import Open, healthy
 
 STATUS = "/web/status"

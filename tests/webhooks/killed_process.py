@@ -8,14 +8,14 @@ import asyncio
 import sys
 from dataclasses import replace
 
-from quietswap.clock import SystemClock
-from quietswap.orders.order import OrderStatus
-from quietswap.storage.factory import Storage
-from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
-from quietswap.webhooks.http import encoded_event
-from quietswap.webhooks.resolver import SystemResolver
-from quietswap.webhooks.secrets import SecretBox
-from quietswap.webhooks.sender import SenderPolicy, WebhookSender, tls_context
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.storage.factory import Storage
+from quietswap.service.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
+from quietswap.service.webhooks.http import encoded_event
+from quietswap.service.webhooks.resolver import SystemResolver
+from quietswap.service.webhooks.secrets import SecretBox
+from quietswap.service.webhooks.sender import SenderPolicy, WebhookSender, tls_context
 from tests.patient import open_storage
 from tests.storage.examples import an_event, an_order
 

@@ -4,16 +4,16 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-from quietswap.clients.client import ApiKey, Client
-from quietswap.orders.order import Order, OrderStatus
-from quietswap.storage.factory import Storage
-from quietswap.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
-from quietswap.webhooks.http import encoded_event, encoded_test_event
-from quietswap.webhooks.manage import ManageWebhooks
-from quietswap.webhooks.resolver import SystemResolver
-from quietswap.webhooks.secrets import SecretBox
-from quietswap.webhooks.sender import SenderPolicy, WebhookSender
-from quietswap.webhooks.webhook import RETRY_AFTER_S, Delivery, Webhook, WebhookRequest
+from quietswap.rules.clients import ApiKey, Client
+from quietswap.rules.orders.order import Order, OrderStatus
+from quietswap.rules.webhooks.webhook import RETRY_AFTER_S, Delivery, Webhook, WebhookRequest
+from quietswap.service.storage.factory import Storage
+from quietswap.service.webhooks.deliver import DeliverEvents, WebhookCaller, WebhookWorker
+from quietswap.service.webhooks.http import encoded_event, encoded_test_event
+from quietswap.service.webhooks.manage import ManageWebhooks
+from quietswap.service.webhooks.resolver import SystemResolver
+from quietswap.service.webhooks.secrets import SecretBox
+from quietswap.service.webhooks.sender import SenderPolicy, WebhookSender
 from tests.patient import open_storage
 from tests.storage.examples import T0, HandClock, an_event, an_order
 from tests.webhooks.receiver import Receiver, receiving

@@ -8,8 +8,8 @@ from ipaddress import ip_address
 
 import trustme
 
-from quietswap.webhooks.addresses import IpAddress
-from quietswap.webhooks.sender import SenderPolicy, WebhookSender, tls_context
+from quietswap.rules.webhooks.addresses import IpAddress
+from quietswap.service.webhooks.sender import SenderPolicy, WebhookSender, tls_context
 
 NAME = "hooks.example.com"
 AUTHORITY = trustme.CA()

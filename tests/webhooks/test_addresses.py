@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from quietswap.webhooks.addresses import (
+from quietswap.rules.webhooks.addresses import (
     MAX_LENGTH,
     InvalidWebhookUrl,
     IpAddress,

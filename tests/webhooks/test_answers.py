@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from quietswap.webhooks.sender import MAX_BODY, MAX_HEAD
-from quietswap.webhooks.webhook import DeliveryFailed
+from quietswap.rules.webhooks.webhook import DeliveryFailed
+from quietswap.service.webhooks.sender import MAX_BODY, MAX_HEAD
 from tests.webhooks.receiver import OK, Received, Receiver, always, answer, receiving
 from tests.webhooks.senders import sender
 

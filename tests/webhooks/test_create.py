@@ -2,8 +2,8 @@
 
 import pytest
 
-from quietswap.errors.requests import InvalidParameter
-from quietswap.webhooks.webhook import WebhookRequest
+from quietswap.rules.errors.requests import InvalidParameter
+from quietswap.rules.webhooks.webhook import WebhookRequest
 from tests.webhooks.scenes import KEY, Scene
 
 

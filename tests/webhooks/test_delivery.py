@@ -6,10 +6,16 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.clients.client import ApiKey, Client
-from quietswap.orders.order import OrderStatus
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.webhooks.webhook import PRUNED, RETRY_AFTER_S, DisabledReason, Webhook, WebhookState
+from quietswap.rules.clients import ApiKey, Client
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.rules.webhooks.webhook import (
+    PRUNED,
+    RETRY_AFTER_S,
+    DisabledReason,
+    Webhook,
+    WebhookState,
+)
 from tests.storage.examples import T0
 from tests.webhooks.receiver import OK, Received, always, answer
 from tests.webhooks.scenes import DAY_MS, KEY, Scene

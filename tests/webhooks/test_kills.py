@@ -17,14 +17,14 @@ from pathlib import Path
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from quietswap.clients.client import ApiKey, Client
-from quietswap.clock import SystemClock
-from quietswap.storage.factory import Storage
-from quietswap.webhooks.deliver import WebhookCaller
-from quietswap.webhooks.http import encoded_test_event
-from quietswap.webhooks.manage import ManageWebhooks
-from quietswap.webhooks.secrets import SecretBox
-from quietswap.webhooks.webhook import Webhook, WebhookRequest
+from quietswap.rules.clients import ApiKey, Client
+from quietswap.rules.webhooks.webhook import Webhook, WebhookRequest
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.storage.factory import Storage
+from quietswap.service.webhooks.deliver import WebhookCaller
+from quietswap.service.webhooks.http import encoded_test_event
+from quietswap.service.webhooks.manage import ManageWebhooks
+from quietswap.service.webhooks.secrets import SecretBox
 from tests.patient import open_storage
 from tests.webhooks.killed_process import KEY_BYTES
 from tests.webhooks.receiver import OK, Received, Receiver, answer, receiving

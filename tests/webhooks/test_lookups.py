@@ -11,18 +11,23 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.server.webhooks import make_callers
-from quietswap.settings import Settings, WebhooksConfig
-from quietswap.webhooks import resolver as resolver_module
-from quietswap.webhooks import sender as sender_module
-from quietswap.webhooks.resolver import (
+from quietswap.rules.webhooks.webhook import (
+    SenderBusy,
+    WebhookRequest,
+    WebhookState,
+    WebhookUrlRefused,
+)
+from quietswap.service.server.webhooks import make_callers
+from quietswap.service.settings import Settings, WebhooksConfig
+from quietswap.service.webhooks import resolver as resolver_module
+from quietswap.service.webhooks import sender as sender_module
+from quietswap.service.webhooks.resolver import (
     MAX_LOOKUPS,
     PER_CLIENT,
     ResolutionFailed,
     SystemResolver,
     TooManyLookups,
 )
-from quietswap.webhooks.webhook import SenderBusy, WebhookRequest, WebhookState, WebhookUrlRefused
 from tests.storage.examples import HandClock
 from tests.waiting import eventually
 from tests.webhooks.receiver import receiving

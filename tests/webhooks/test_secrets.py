@@ -6,14 +6,19 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.orders.order import OrderStatus
-from quietswap.server.settings import BadSettings
-from quietswap.server.webhooks import make_callers
-from quietswap.settings import Settings, WebhooksConfig
-from quietswap.webhooks.http import encoded_test_event
-from quietswap.webhooks.manage import ManageWebhooks, rotate_secrets
-from quietswap.webhooks.secrets import BadEncryptionKey, SecretBox, SecretUnreadable, read_key
-from quietswap.webhooks.webhook import RETRY_AFTER_S, WebhookState
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.webhooks.webhook import RETRY_AFTER_S, WebhookState
+from quietswap.service.server.settings import BadSettings
+from quietswap.service.server.webhooks import make_callers
+from quietswap.service.settings import Settings, WebhooksConfig
+from quietswap.service.webhooks.http import encoded_test_event
+from quietswap.service.webhooks.manage import ManageWebhooks, rotate_secrets
+from quietswap.service.webhooks.secrets import (
+    BadEncryptionKey,
+    SecretBox,
+    SecretUnreadable,
+    read_key,
+)
 from tests.storage.examples import HandClock
 from tests.webhooks.scenes import FORMER, KEY, PRIMARY, Scene
 

@@ -6,10 +6,10 @@ import ssl
 import pytest
 import trustme
 
-from quietswap.webhooks import sender as sender_module
-from quietswap.webhooks.addresses import IpAddress
-from quietswap.webhooks.resolver import SystemResolver
-from quietswap.webhooks.webhook import DeliveryFailed, WebhookUrlRefused
+from quietswap.rules.webhooks.addresses import IpAddress
+from quietswap.rules.webhooks.webhook import DeliveryFailed, WebhookUrlRefused
+from quietswap.service.webhooks import sender as sender_module
+from quietswap.service.webhooks.resolver import SystemResolver
 from tests.webhooks.receiver import Receiver, answer, receiving
 from tests.webhooks.senders import NAME, Rebinding, Silent, sender, serving
 from tests.webhooks.test_addresses import REFUSED

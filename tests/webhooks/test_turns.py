@@ -3,9 +3,9 @@
 import asyncio
 from collections import Counter, defaultdict
 
-from quietswap.clients.client import ApiKey, Client
-from quietswap.orders.order import OrderStatus
-from quietswap.webhooks.webhook import WebhookRequest
+from quietswap.rules.clients import ApiKey, Client
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.webhooks.webhook import WebhookRequest
 from tests.storage.examples import T0
 from tests.waiting import eventually
 from tests.webhooks.receiver import OK, Received

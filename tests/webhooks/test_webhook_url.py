@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.webhooks.addresses import MAX_LENGTH, InvalidWebhookUrl, parse_webhook_url
+from quietswap.rules.webhooks.addresses import MAX_LENGTH, InvalidWebhookUrl, parse_webhook_url
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ from quietswap.client.flows import swap, wrap
 from quietswap.client.flows.approvals import Approved, ensure_allowance, send_public
 from quietswap.client.flows.quoting import approved_quote
 from quietswap.client.node_calls import NodeCall, NodeReceipt
-from quietswap.contract.base import WrapOperation
-from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.contract.wraps import WrapOrderResponse
+from quietswap.rules.contract.orders import OrderStatusResponse, SwapOrderResponse
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.contract.wraps import WrapOrderResponse
+from quietswap.rules.wire import WrapOperation
 from quietswap.sandbox.chain.anvil import die_with_parent
 
 # The demo's sandbox: a child process `quietswap sandbox --json` that is always stopped.

@@ -35,8 +35,8 @@ from quietswap.client.flows.wrap import WETH as WETH
 from quietswap.client.flows.wrap import WrapRequest as WrapRequest
 from quietswap.client.flows.wrap import WrapResult as WrapResult
 from quietswap.client.node_calls import NodeReceipt as NodeReceipt
-from quietswap.contract.quotes import StreamedRoute as StreamedRoute
-from quietswap.quoting.loss import Loss as Loss
+from quietswap.rules.contract.quotes import StreamedRoute as StreamedRoute
+from quietswap.rules.safety.loss import Loss as Loss
 
 if not TYPE_CHECKING:  # a type checker follows the lines above
     __all__ = [

@@ -8,15 +8,15 @@ from urllib.parse import quote as _percent
 
 import msgspec
 
-from quietswap.chain.signed import MAINNET
 from quietswap.client.errors import ServiceUnreachable, UnexpectedResponse, error_from_body
 from quietswap.client.wire import decode
-from quietswap.contract import orders, tokens, wraps
-from quietswap.contract.base import Envelope, RequestStruct, WrapOperation
-from quietswap.contract.clients import UsageEnvelope, UsageResponse
-from quietswap.contract.errors import ErrorEnvelope
-from quietswap.contract.quotes import StreamedRoute
-from quietswap.contract.requests import OrderCancelBody, WrapQuoteBody
+from quietswap.rules.contract import orders, tokens, wraps
+from quietswap.rules.contract.clients import UsageEnvelope, UsageResponse
+from quietswap.rules.contract.errors import ErrorEnvelope
+from quietswap.rules.contract.quotes import StreamedRoute
+from quietswap.rules.contract.requests import OrderCancelBody, WrapQuoteBody
+from quietswap.rules.tx.signed import MAINNET
+from quietswap.rules.wire import Envelope, RequestStruct, WrapOperation
 
 T = TypeVar("T")
 API, MEV = "/api/v1", "/api/v1/mev"

@@ -23,13 +23,13 @@ from quietswap.client.flows.wrap import WrapRequest, WrapResult
 from quietswap.client.node_calls import NodeCall
 from quietswap.client.signing import Signer, wallet_of
 from quietswap.client.transports import AsyncTransport, Endpoints, SyncTransport
-from quietswap.contract import clients, exports
-from quietswap.contract import orders as order_api
-from quietswap.contract import quotes as quote_api
-from quietswap.contract import tokens as token_api
-from quietswap.contract import webhooks as webhook_api
-from quietswap.contract import wraps as wrap_api
-from quietswap.contract.base import OrderKindFilter, OrderState, WrapOperation
+from quietswap.rules.contract import clients, exports
+from quietswap.rules.contract import orders as order_api
+from quietswap.rules.contract import quotes as quote_api
+from quietswap.rules.contract import tokens as token_api
+from quietswap.rules.contract import webhooks as webhook_api
+from quietswap.rules.contract import wraps as wrap_api
+from quietswap.rules.wire import OrderKindFilter, OrderState, WrapOperation
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
 import msgspec
 
-from quietswap import errors as codes
 from quietswap.client import wire
-from quietswap.contract.errors import ERRORS, ErrorEnvelope
+from quietswap.rules import errors as codes
+from quietswap.rules.contract.errors import ERRORS, ErrorEnvelope
 
 
 class ClientError(Exception):

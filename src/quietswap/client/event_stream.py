@@ -16,7 +16,7 @@ from pyreqwest.response import BaseResponse, Response
 
 from quietswap.client.errors import UnexpectedResponse
 from quietswap.client.wire import decode
-from quietswap.contract.quotes import StreamedRoute
+from quietswap.rules.contract.quotes import StreamedRoute
 
 _LONGEST = 1 << 20
 """Bytes kept of an unfinished line."""

@@ -10,14 +10,14 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from quietswap.chain import erc20
-from quietswap.chain.address import Address, from_any_case
-from quietswap.chain.fees import next_base_fee
-from quietswap.chain.simulation.codec import NodeLog
 from quietswap.client.errors import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
-from quietswap.contract.base import WireStruct
-from quietswap.foreign_text import masked
+from quietswap.rules.foreign_text import masked
+from quietswap.rules.tokens import erc20
+from quietswap.rules.trial.codec import NodeLog
+from quietswap.rules.tx.address import Address, from_any_case
+from quietswap.rules.tx.fees import next_base_fee
+from quietswap.rules.wire import WireStruct
 
 T = TypeVar("T")
 

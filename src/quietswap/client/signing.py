@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from quietswap.chain import signed as transaction_signed
-from quietswap.chain.address import keccak256
 from quietswap.client.errors import SignerMismatch, TransactionHashMismatch
-from quietswap.contract.transactions import TransactionParams
+from quietswap.rules.contract.transactions import TransactionParams
+from quietswap.rules.tx import signed as transaction_signed
+from quietswap.rules.tx.address import keccak256
 
 Transaction = dict[str, Any]
 """A transaction in the form of eth_account.

@@ -25,7 +25,7 @@ from quietswap.client.event_stream import AwaitEvent, QuoteEvents
 from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Sleep
 from quietswap.client.node_calls import BUSY_STATUS, NodeCall, read_result
 from quietswap.client.wire import encode
-from quietswap.foreign_text import secrets_of
+from quietswap.rules.foreign_text import secrets_of
 
 _PEM = b"-----BEGIN CERTIFICATE-----"
 _SELF_SIGNED = (

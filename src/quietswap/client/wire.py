@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from quietswap.amounts import may_overflow
-from quietswap.contract.base import RequestStruct, WireAmount
+from quietswap.rules.amounts import may_overflow
+from quietswap.rules.wire import RequestStruct, WireAmount
 
 # Limits for the numbers of a service or node; a number outside is refused or limited.
 #

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from quietswap.chain.address import Address
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.chain import transactions
 from quietswap.sandbox.chain.anvil import GAS_LIMIT, ReadWriteLock
 from quietswap.sandbox.chain.local_chain import LocalChain

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 
-from quietswap.vendors import OVER_HTTP, VENDORS
+from quietswap.rules.vendors import OVER_HTTP, VENDORS
 
 VENUES = OVER_HTTP
 RELAYS = ("relay", "backup_relay")

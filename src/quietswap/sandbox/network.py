@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from quietswap.chain.address import Address
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.block_builder import BlockBuilder
 from quietswap.sandbox.chain.anvil import ReadWriteLock
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox import rpc as rpc_server
 from quietswap.sandbox.chain.transactions import BadTransaction, Transaction, decode
 from quietswap.sandbox.faults import ActiveFaults, Fault

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from quietswap.chain.address import Address
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.chain.transactions import (
     ExecutionResult,

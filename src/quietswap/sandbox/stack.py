@@ -18,11 +18,11 @@ from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import RequestError
 from pyreqwest.request import RequestBuilder
 
+from quietswap.rules.vendors import VENDORS
 from quietswap.sandbox.chain.anvil import die_with_parent, end_process
 from quietswap.sandbox.faults import VENUES, Fault
 from quietswap.sandbox.network import SandboxNetwork, running_network
 from quietswap.sandbox.ports import Ports
-from quietswap.vendors import VENDORS
 
 QUIETSWAP = (sys.executable, "-m", "quietswap")
 _READY_SECONDS = 60
@@ -32,7 +32,7 @@ _SETTINGS_HEAD = (
     "# The settings of this sandbox's service. The file is removed when the sandbox stops."
 )
 _STARTING = b'"event":"service_starting"'
-"""In the log once the process has found its port free (server/process.py)."""
+"""In the log once the process has found its port free (service/server/process.py)."""
 _PROBE_TIMEOUT = timedelta(seconds=5)
 
 

@@ -7,11 +7,11 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from quietswap import observe
-from quietswap.api.app import create_api
-from quietswap.api.middleware.headers import LOOPBACK, TrustedHostsMiddleware
-from quietswap.api.operation import ApiOptions, RateLimits, WalletRpcOptions
-from quietswap.orders.stores import StoreUnavailable
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service import observe
+from quietswap.service.api.middleware.headers import LOOPBACK, TrustedHostsMiddleware
+from quietswap.service.api.operation import ApiOptions, RateLimits, WalletRpcOptions
+from quietswap.service.server.app import create_api
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.api.scripted_wallet_rpc import SECRET, TOKEN

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from quietswap.errors.base import RequestError
-from quietswap.errors.requests import InsufficientBalance, NonceTooLow, ValidationError
-from quietswap.wallet_rpc import wire
-from quietswap.wallet_rpc.dispatch import rejected
+from quietswap.rules.errors.base import RequestError
+from quietswap.rules.errors.requests import InsufficientBalance, NonceTooLow, ValidationError
+from quietswap.service.wallet_rpc import wire
+from quietswap.service.wallet_rpc.dispatch import rejected
 from tests.fake_web import Answer, Request, serving
 
 HERE = Path(__file__).parent

@@ -5,10 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.chain.address import keccak256
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.chain.rpc_wire import RpcCall, RpcErrorObject
-from quietswap.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.rpc_wire import RpcCall, RpcErrorObject
+from quietswap.rules.tx.address import keccak256
+from quietswap.service.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
 from tests.api.scripted_use_cases import ScriptedUseCases
 from tests.api.scripted_wallet_rpc import HASH, WALLET
 from tests.api.wallet_rpc.calls import BLOCK_HASH, READS, call, failed, post, request

@@ -5,12 +5,12 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions
-from quietswap.chain.chain import NodeUnavailable
-from quietswap.errors.base import ProviderUnavailable, RateLimitExceeded, RequestError
-from quietswap.errors.requests import InvalidSignature, SignatureReplay
-from quietswap.orders.stores import StoreUnavailable
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.errors.base import ProviderUnavailable, RateLimitExceeded, RequestError
+from quietswap.rules.errors.requests import InvalidSignature, SignatureReplay
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.server.app import create_api
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.api.scripted_wallet_rpc import HASH

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.orders.stores import StoreUnavailable
+from quietswap.rules.orders.stores import StoreUnavailable
 from tests.api.scripted_use_cases import ScriptedUseCases
 from tests.api.scripted_wallet_rpc import SECRET, WALLET
 from tests.api.test_envelope import refused

@@ -9,14 +9,14 @@ import httpx
 import msgspec
 import pytest
 
-from quietswap.api.app import create_api
-from quietswap.api.operation import ApiOptions, WalletRpcOptions
-from quietswap.chain.rpc_wire import RpcCall
-from quietswap.clients.client import visitor_id
-from quietswap.http_client import HttpClient
-from quietswap.wallet_rpc import node as wallet_node
-from quietswap.wallet_rpc.node import WalletNodeClient
-from quietswap.wallet_rpc.tokens import WalletRpcToken
+from quietswap.rules.chain.rpc_wire import RpcCall
+from quietswap.rules.clients import visitor_id
+from quietswap.service.api.operation import ApiOptions, WalletRpcOptions
+from quietswap.service.base.http_client import HttpClient
+from quietswap.service.server.app import create_api
+from quietswap.service.wallet_rpc import node as wallet_node
+from quietswap.service.wallet_rpc.node import WalletNodeClient
+from quietswap.service.wallet_rpc.tokens import WalletRpcToken
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.api.scripted_wallet_rpc import SECRET, TOKEN, WALLET

@@ -8,7 +8,7 @@ import click
 
 from quietswap.cli.options.operator import OperatorContext, members, operator_command
 from quietswap.cli.options.times import iso_text, since_option, time_text
-from quietswap.clients.client import AuditEntry
+from quietswap.rules.clients import AuditEntry
 
 
 @click.group()

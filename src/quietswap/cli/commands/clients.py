@@ -12,11 +12,11 @@ from quietswap.cli.commands.keys import KEY_HEADER, key_rows
 from quietswap.cli.options.client import client_name, limit_options, limits_from, the_client
 from quietswap.cli.options.operator import OperatorContext, members, operator_command
 from quietswap.cli.options.times import time_text
-from quietswap.clients.client import ApiKey, AuditEntry, Client, ClientLimits, DayUsage, day_of
-from quietswap.clients.credentials import new_client
-from quietswap.clock import SystemClock
-from quietswap.errors.clients import usd_text
-from quietswap.storage.factory import Storage
+from quietswap.rules.clients import ApiKey, AuditEntry, Client, ClientLimits, DayUsage, day_of
+from quietswap.rules.errors.clients import usd_text
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.clients.credentials import new_client
+from quietswap.service.storage.factory import Storage
 
 
 @click.group()

@@ -8,10 +8,10 @@ import click
 from quietswap.cli.options.client import client_name, the_client
 from quietswap.cli.options.operator import OperatorContext, members, operator_command, secret_option
 from quietswap.cli.options.times import EXPIRY, SPAN, time_text
-from quietswap.clients import credentials
-from quietswap.clients.client import ApiKey, Client, KeyScope
-from quietswap.clock import SystemClock
-from quietswap.storage.factory import Storage
+from quietswap.rules.clients import ApiKey, Client, KeyScope
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.clients import credentials
+from quietswap.service.storage.factory import Storage
 
 
 @click.group()

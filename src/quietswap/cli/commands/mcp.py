@@ -130,7 +130,7 @@ async def _local(
     from quietswap.cli.mcp.signing import LocalSigner, Person
     from quietswap.cli.output.tokens import ETHER
     from quietswap.cli.signed_orders import state_home
-    from quietswap.clock import SystemClock
+    from quietswap.service.base.clock import SystemClock
 
     file = state_home() / "quietswap" / "mcp-limits.sqlite3"
     try:

@@ -5,8 +5,8 @@ import asyncio
 import click
 
 from quietswap.cli.options.operator import OperatorContext, operator_command, storage_errors
-from quietswap.storage.factory import migrate_storage
-from quietswap.storage.sqlite_to_postgres import copy_storage
+from quietswap.service.storage.factory import migrate_storage
+from quietswap.service.storage.sqlite_to_postgres import copy_storage
 
 
 @operator_command()

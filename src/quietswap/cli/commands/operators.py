@@ -7,10 +7,10 @@ import click
 from quietswap.cli.options.client import client_name
 from quietswap.cli.options.operator import OperatorContext, members, operator_command, secret_option
 from quietswap.cli.options.times import time_text
-from quietswap.clients.credentials import hash_secret, new_operator
-from quietswap.clock import SystemClock
-from quietswap.operator.operators import NameTaken, Operator
-from quietswap.storage.factory import Storage
+from quietswap.rules.operator.operators import NameTaken, Operator
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.clients.credentials import hash_secret, new_operator
+from quietswap.service.storage.factory import Storage
 
 
 @click.group()

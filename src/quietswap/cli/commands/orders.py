@@ -11,26 +11,26 @@ from typing import Any, BinaryIO
 
 import click
 
-from quietswap.amounts import difference_bps
-from quietswap.chain.address import Address
-from quietswap.chain.chain import NodeUnavailable
 from quietswap.cli.options import operator
 from quietswap.cli.options.client import owner_of, owner_options
 from quietswap.cli.options.operator import OperatorContext, members, operator_command
 from quietswap.cli.options.times import SINCE, since_option
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, shown_symbol, wallet_address
-from quietswap.clock import SystemClock
-from quietswap.contract.exports import FORMATS
-from quietswap.foreign_text import visible
-from quietswap.orders.export import ExportOrders
-from quietswap.orders.order import Order, OrderEvent, OrderStatus
-from quietswap.orders.statistics import ExportFilter, ExportPage
-from quietswap.quoting.quote import NATIVE
-from quietswap.server.settings import BadSettings
-from quietswap.storage.factory import Storage
-from quietswap.storage.operator_view import OrderFilter, search_orders
-from quietswap.storage.order_export import OrderExportStore
-from quietswap.tokens.token import Token
+from quietswap.rules.amounts import difference_bps
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.contract.exports import FORMATS
+from quietswap.rules.foreign_text import visible
+from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
+from quietswap.rules.orders.statistics import ExportFilter, ExportPage
+from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.tokens.token import Token
+from quietswap.rules.tx.address import Address
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.orders.export import ExportOrders
+from quietswap.service.server.settings import BadSettings
+from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.operator_view import OrderFilter, search_orders
+from quietswap.service.storage.order_export import OrderExportStore
 
 _BY_RELAY = ("relay_accepted", "relay_said", "refused", "not_sent", "would_fail")
 """Event types that record a relay's response. For `would_fail` the relay was queried too."""
@@ -226,7 +226,7 @@ def _tokens_at(
     settings = context.settings("node")
     if not missing or not settings.node.urls:
         return known
-    from quietswap.server.container import adapters_of_a_command
+    from quietswap.service.server.container import adapters_of_a_command
 
     async def read() -> list[Token | None]:
         async with adapters_of_a_command(settings) as outside, asyncio.timeout(_WITHIN_S):
@@ -298,7 +298,7 @@ def export(
 async def _write(
     storage: Storage, context: OperatorContext, wanted: ExportFilter, form: str, output: Path | None
 ) -> None:
-    from quietswap.orders.http_export import WRITERS
+    from quietswap.service.orders.http_export import WRITERS
 
     write, _ = WRITERS[form]
     with _target(output) as file:
@@ -315,7 +315,7 @@ async def _pages(
     settings, chain = context.settings("node"), None
     async with contextlib.AsyncExitStack() as stack:
         if settings.node.urls:
-            from quietswap.server.container import adapters_of_a_command
+            from quietswap.service.server.container import adapters_of_a_command
 
             with contextlib.suppress(BadSettings):
                 chain = (await stack.enter_async_context(adapters_of_a_command(settings))).chain

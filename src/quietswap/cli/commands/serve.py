@@ -10,13 +10,13 @@ import msgspec
 
 from quietswap.cli.options.operator import OperatorContext, settings_option
 from quietswap.cli.output.exit_codes import USAGE
-from quietswap.server import start_checks
-from quietswap.server.certificates import expires_at, validity_fault
-from quietswap.server.settings import secret_origins, settings_summary
-from quietswap.settings import Settings
+from quietswap.service.server import start_checks
+from quietswap.service.server.certificates import expires_at, validity_fault
+from quietswap.service.server.settings import secret_origins, settings_summary
+from quietswap.service.settings import Settings
 
 if TYPE_CHECKING:
-    from quietswap.storage.factory import Storage
+    from quietswap.service.storage.factory import Storage
 
 
 @click.command()
@@ -75,7 +75,7 @@ def serve(
         for one in secrets:
             click.echo(f"{one.setting}: from {one.origin}")
         return
-    from quietswap.server.process import run_server
+    from quietswap.service.server.process import run_server
 
     _begin_on_storage(context, shared=bool(settings.storage.redis_url))
     run_server(settings, settings_path, {name: str(value) for name, value in given.items()})
@@ -89,10 +89,10 @@ def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
     no lock: an older schema is refused. A shared rate store that is away is named. Raises
     click.ClickException.
     """
-    from quietswap.clock import SystemClock
-    from quietswap.orders.stores import StoreUnavailable
-    from quietswap.orders.tracking import single_process
-    from quietswap.storage import migrate
+    from quietswap.rules.orders.stores import StoreUnavailable
+    from quietswap.service.base.clock import SystemClock
+    from quietswap.service.orders.tracking import single_process
+    from quietswap.service.storage import migrate
 
     def say(seconds: float) -> None:
         text = f"another process serves from this database: waiting {seconds:g} s for its end"
@@ -132,7 +132,7 @@ def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
 
 def _reached(settings: Settings, context: OperatorContext) -> str:
     """Return what `store_faults` connected to, without passwords."""
-    from quietswap.storage.database import missing_file
+    from quietswap.service.storage.database import missing_file
 
     has_redis = settings.storage.redis_url is not None
     redis = "Redis was reached" if has_redis else "Redis is not set (storage.redis_url)"

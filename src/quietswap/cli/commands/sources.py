@@ -7,12 +7,12 @@ import click
 
 from quietswap.cli.options.operator import OperatorContext, operator_command, storage_errors
 from quietswap.cli.options.times import time_text
-from quietswap.clock import SystemClock
-from quietswap.operator.act import ActionRefused, checked_reason
-from quietswap.operator.operators import PausedSource
-from quietswap.server.checks import CheckResult, check_dependencies
-from quietswap.server.container import adapters_of_a_command
-from quietswap.storage.factory import Storage
+from quietswap.rules.operator.operators import PausedSource
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.operator.act import ActionRefused, checked_reason
+from quietswap.service.server.checks import CheckResult, check_dependencies
+from quietswap.service.server.container import adapters_of_a_command
+from quietswap.service.storage.factory import Storage
 
 
 @click.group()
@@ -78,7 +78,7 @@ def resume(context: OperatorContext, name: str) -> None:
 
 def _names(context: OperatorContext) -> list[str]:
     """Return the sources of the settings. Raises click.UsageError."""
-    from quietswap.server import factories
+    from quietswap.service.server import factories
 
     with storage_errors():
         return factories.chosen_sources(context.settings())

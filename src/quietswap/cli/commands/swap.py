@@ -139,7 +139,7 @@ def _check_without_node(approve: str, *, unpriced: bool) -> None:
 
 def _most_loss(typed: float | None) -> Decimal | None:
     """Return the loss to accept; the default of --max-impact accepts none that is asked for."""
-    from quietswap.quoting.loss import CONFIRM_BPS
+    from quietswap.rules.safety.loss import CONFIRM_BPS
 
     if typed is not None:
         return Decimal(str(typed))

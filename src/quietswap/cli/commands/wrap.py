@@ -11,7 +11,7 @@ from quietswap.cli.options.connection import max_loss_option, with_context, yes_
 from quietswap.cli.options.signing import WalletSigner, signing_options
 
 if TYPE_CHECKING:
-    from quietswap.contract.base import WrapOperation
+    from quietswap.rules.wire import WrapOperation
 
 
 _HELP = """Turn AMOUNT {} into {}, one to one: quietswap {} 0.5
@@ -43,11 +43,11 @@ def _command(operation: "WrapOperation", give: str, get: str) -> click.Command:
         *, context: CommandContext, signer: WalletSigner, amount: str, nonce: int | None,
         yes: bool, replace: bool, max_loss: float | None,
     ) -> None:  # fmt: skip
-        from quietswap.amounts import format_units
         from quietswap.cli.flows.wrap import WrapRun
         from quietswap.cli.options.trade import units_of
         from quietswap.cli.output.tokens import ETHER, WETH
         from quietswap.client import PollingPolicy, WrapRequest
+        from quietswap.rules.amounts import format_units
 
         if context.rpc_url is None and nonce is None:
             raise click.UsageError("the nonce is unknown: give --rpc-url or --nonce")

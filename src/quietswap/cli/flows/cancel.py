@@ -15,7 +15,7 @@ from quietswap.cli.output.orders import order_details
 from quietswap.cli.output.quote import nonce_to_sign, to_sign
 from quietswap.client import ClientError, OutcomeWatch, StatusContradiction, node_calls
 from quietswap.client.flows.cancel import CancelRequest, CancelResult, Event
-from quietswap.contract.orders import CancelOrderResponse, CancelQuoteResponse
+from quietswap.rules.contract.orders import CancelOrderResponse, CancelQuoteResponse
 
 
 class CancelRun(SigningFlow):

@@ -21,8 +21,8 @@ from quietswap.client import OutcomeWatch, QuietswapClient, TransactionOutcome
 from quietswap.client.errors import ClientError, QuoteDeclined, TransactionHashMismatch
 from quietswap.client.flows.polling import find_open_order
 from quietswap.client.flows.quoting import require_consent
-from quietswap.contract.base import TERMINAL
-from quietswap.quoting.loss import Loss
+from quietswap.rules.safety.loss import Loss
+from quietswap.rules.wire import TERMINAL
 
 SAME_NONCE = "sign the same nonce: then at most one of the two can be mined."
 _NEWEST = 50

@@ -20,10 +20,10 @@ from quietswap.client.flows import quoting, reference_price
 from quietswap.client.flows.approvals import ApprovalSent, Approved, approval_cost
 from quietswap.client.flows.polling import find_open_order
 from quietswap.client.flows.swap import Event, SwapResult
-from quietswap.contract.orders import OrderStatusResponse, SwapOrderResponse
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.contract.transactions import TransactionParams
-from quietswap.quoting.loss import Loss
+from quietswap.rules.contract.orders import OrderStatusResponse, SwapOrderResponse
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.contract.transactions import TransactionParams
+from quietswap.rules.safety.loss import Loss
 
 AGAIN = (
     "raw",

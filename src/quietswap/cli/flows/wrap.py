@@ -12,8 +12,8 @@ from quietswap.cli.output.quote import facts, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
 from quietswap.client import ClientError, MayBeMined, OutcomeWatch, errors, node_calls
 from quietswap.client.flows.wrap import Event, WrapRequest, WrapResult, judge_quote
-from quietswap.contract.wraps import WrapOrderResponse, WrapQuoteResponse
-from quietswap.quoting.loss import Loss, accepted_bps
+from quietswap.rules.contract.wraps import WrapOrderResponse, WrapQuoteResponse
+from quietswap.rules.safety.loss import Loss, accepted_bps
 
 _UNDECIDED = errors.OrderStillOpen, errors.ServiceUnreachable, errors.TransactionHashMismatch
 """Errors after which a submitted transaction may still be mined, besides `MayBeMined`."""

@@ -27,10 +27,10 @@ from quietswap.cli.output.exit_codes import UNDECIDED
 from quietswap.cli.output.tokens import BadText
 from quietswap.client import ApiError, ClientError, errors
 from quietswap.client.wire import encode
-from quietswap.contract.base import WireAmount, WireStruct
-from quietswap.contract.errors import ERRORS
-from quietswap.foreign_text import harmless
-from quietswap.vendors import VENDORS
+from quietswap.rules.contract.errors import ERRORS
+from quietswap.rules.foreign_text import harmless
+from quietswap.rules.vendors import VENDORS
+from quietswap.rules.wire import WireAmount, WireStruct
 
 P = ParamSpec("P")
 UNTRUSTED = "untrustedText"

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, NoReturn, TypeVar
 
-from quietswap.amounts import format_units
 from quietswap.cli.mcp.answers import marked, order_named
 from quietswap.cli.mcp.quotes import Kept, KeptQuote, find_token, loss_members, summary
 from quietswap.cli.options.signing import transaction_json
@@ -21,9 +20,10 @@ from quietswap.client.flows.approvals import publish
 from quietswap.client.flows.effects import Flow
 from quietswap.client.flows.quoting import require_consent
 from quietswap.client.signing import Transaction, hash_of, sign
-from quietswap.contract.orders import CancelQuoteResponse
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.quoting.loss import Loss, accepted_bps
+from quietswap.rules.amounts import format_units
+from quietswap.rules.contract.orders import CancelQuoteResponse
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.safety.loss import Loss, accepted_bps
 
 Q = TypeVar("Q")
 Kind = Literal["swap", "approval", "cancel"]

@@ -8,8 +8,6 @@ import click
 import msgspec
 from cachetools import FIFOCache
 
-from quietswap.amounts import format_units
-from quietswap.chain.address import Address, BadAddress, from_any_case
 from quietswap.cli.mcp.answers import BadInput, marked, read_with, untrusted
 from quietswap.cli.output import tokens
 from quietswap.cli.output.tokens import DisplayToken
@@ -17,10 +15,12 @@ from quietswap.client import AsyncQuietswapClient, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.quote_checks import ALLOWANCE_HOLDER, SwapRequest, check_quote, is_bound
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.client.flows.reference_price import read_settlers
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.quoting.loss import Loss, percent
-from quietswap.routers import calldata
-from quietswap.routers.methods import ROUTERS
+from quietswap.rules.amounts import format_units
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.safety import calldata
+from quietswap.rules.safety.loss import Loss, percent
+from quietswap.rules.safety.methods import ROUTERS
+from quietswap.rules.tx.address import Address, BadAddress, from_any_case
 
 T = TypeVar("T")
 

@@ -15,7 +15,6 @@ import click
 from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Resolve
 from pydantic import BaseModel, Field
 
-from quietswap.chain.address import Address
 from quietswap.cli.mcp.answers import Refused
 from quietswap.cli.mcp.limits import SigningLimits, Spending
 from quietswap.cli.mcp.prepare import Prepared, Preparer
@@ -25,8 +24,9 @@ from quietswap.cli.output.tokens import ETHER
 from quietswap.client.flows.quote_checks import MAX_FEE_WEI
 from quietswap.client.flows.quoting import FRESH_S
 from quietswap.client.signing import sign
-from quietswap.foreign_text import visible
-from quietswap.routers.methods import ROUTERS
+from quietswap.rules.foreign_text import visible
+from quietswap.rules.safety.methods import ROUTERS
+from quietswap.rules.tx.address import Address
 
 _LATEST_S = 240.0
 """After so many seconds an approval or a cancel has to be prepared again: its fees are old."""

@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from quietswap.amounts import format_units
-from quietswap.chain.signed import SIZE_CAP
 from quietswap.cli.mcp import quotes
 from quietswap.cli.mcp.answers import BadInput, marked
 from quietswap.cli.mcp.prepare import Preparer, shown
@@ -16,8 +14,10 @@ from quietswap.cli.output.tokens import KNOWN, DisplayToken
 from quietswap.client import CancelRequest, OrderStillOpen, SwapRequest
 from quietswap.client.flows import polling
 from quietswap.client.flows.quoting import judge_quote
-from quietswap.contract import base
-from quietswap.contract.orders import OrderStatusResponse
+from quietswap.rules import wire as base
+from quietswap.rules.amounts import format_units
+from quietswap.rules.contract.orders import OrderStatusResponse
+from quietswap.rules.tx.signed import SIZE_CAP
 
 VALID_S = 30
 """A quote is valid for about 30 s, by the interface."""

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 import click
 
-from quietswap.chain.address import Address
 from quietswap.cli.options.operator import OperatorContext
 from quietswap.cli.output.tokens import KNOWN, wallet_address
-from quietswap.clients.client import Client, ClientLimits
-from quietswap.storage.factory import Storage
-from quietswap.tokens.token import is_native
+from quietswap.rules.clients import Client, ClientLimits
+from quietswap.rules.tokens.token import is_native
+from quietswap.rules.tx.address import Address
+from quietswap.service.storage.factory import Storage
 
 F = TypeVar("F", bound=Callable[..., Any])
 

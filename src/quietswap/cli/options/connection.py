@@ -16,7 +16,7 @@ import click
 from quietswap.cli.context import CommandContext
 
 if TYPE_CHECKING:
-    from quietswap.quoting.loss import Loss
+    from quietswap.rules.safety.loss import Loss
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -15,18 +15,18 @@ from typing import Any, TypeVar
 import click
 
 from quietswap.cli.output.exit_codes import DependencyUnreachable
-from quietswap.clients.client import AuditEntry
-from quietswap.clients.credentials import KeyRefused
-from quietswap.clock import SystemClock
-from quietswap.operator.audit_file import AuditFile, actor
-from quietswap.operator.operators import AuditUnavailable
-from quietswap.orders.stores import StoreUnavailable
-from quietswap.server.settings import BadSettings, load, load_sections
-from quietswap.settings import Settings
-from quietswap.storage import database
-from quietswap.storage.factory import Storage, open_storage
-from quietswap.storage.migrate import SchemaTooNew, SchemaTooOld
-from quietswap.storage.sqlite_to_postgres import CannotCopy
+from quietswap.rules.clients import AuditEntry
+from quietswap.rules.operator.operators import AuditUnavailable
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service.base.clock import SystemClock
+from quietswap.service.clients.credentials import KeyRefused
+from quietswap.service.operator.audit_file import AuditFile, actor
+from quietswap.service.server.settings import BadSettings, load, load_sections
+from quietswap.service.settings import Settings
+from quietswap.service.storage import database
+from quietswap.service.storage.factory import Storage, open_storage
+from quietswap.service.storage.migrate import SchemaTooNew, SchemaTooOld
+from quietswap.service.storage.sqlite_to_postgres import CannotCopy
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from quietswap.clock import SystemClock
+from quietswap.service.base.clock import SystemClock
 
 _SPAN = re.compile(r"(\d{1,6})([mhd])", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)

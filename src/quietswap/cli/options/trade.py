@@ -11,11 +11,11 @@ from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import confirm
 from quietswap.cli.output import tokens
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, address_of, refuse_ether
-from quietswap.foreign_text import visible
+from quietswap.rules.foreign_text import visible
 
 if TYPE_CHECKING:
     from quietswap.client import QuietswapClient
-    from quietswap.contract.tokens import TokenEntry
+    from quietswap.rules.contract.tokens import TokenEntry
 
 _PERCENT = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,6}))?%")
 _MOST_FOUND = 200

@@ -18,11 +18,11 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from quietswap.foreign_text import visible
+from quietswap.rules.foreign_text import visible
 
 if TYPE_CHECKING:
     from quietswap.client.errors import ClientError
-    from quietswap.contract.orders import OrderFailure, OrderStatusResponse
+    from quietswap.rules.contract.orders import OrderFailure, OrderStatusResponse
 
 PIPE_WIDTH = 80
 _LONGEST_LINE = 2_000

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import click
 
-from quietswap.foreign_text import visible
+from quietswap.rules.foreign_text import visible
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _CONTROLS = bytes({*range(32), 127} - {*b"\t\n\r"})

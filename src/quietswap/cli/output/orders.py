@@ -11,17 +11,17 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from quietswap.chain.address import Address
 from quietswap.cli.context import CommandContext
 from quietswap.cli.output import console
 from quietswap.cli.output.console import STYLE, ResponsiveTable, failure_text, text_table
 from quietswap.cli.output.quote import against_pools, facts, short, usd, why
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
-from quietswap.routers.methods import ROUTERS
+from quietswap.rules.safety.methods import ROUTERS
+from quietswap.rules.tx.address import Address
 
 if TYPE_CHECKING:
     from quietswap.client import QuietswapClient
-    from quietswap.contract import orders, quotes, tokens, webhooks
+    from quietswap.rules.contract import orders, quotes, tokens, webhooks
 
 
 Rows = list[tuple[str, RenderableType]]

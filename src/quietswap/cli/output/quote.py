@@ -10,17 +10,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from quietswap.amounts import difference_bps
 from quietswap.cli.output.console import ResponsiveTable, failure_text, gas_cost, text_table
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
 from quietswap.client import SwapResult, SwapSimulation
 from quietswap.client.flows.reference_price import ReferencePrice
-from quietswap.quoting.loss import Loss, LossLevel, level_of, to_bps
+from quietswap.rules.amounts import difference_bps
+from quietswap.rules.safety.loss import Loss, LossLevel, level_of, to_bps
 
 if TYPE_CHECKING:
-    from quietswap.contract.orders import OrderStatusResponse
-    from quietswap.contract.quotes import SwapQuoteResponse
-    from quietswap.contract.transactions import TransactionParams
+    from quietswap.rules.contract.orders import OrderStatusResponse
+    from quietswap.rules.contract.quotes import SwapQuoteResponse
+    from quietswap.rules.contract.transactions import TransactionParams
 
 
 _THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from quietswap.amounts import format_units
-from quietswap.chain.address import BadAddress, from_any_case, parse
+from quietswap.rules.amounts import format_units
+from quietswap.rules.tx.address import BadAddress, from_any_case, parse
 
 if TYPE_CHECKING:
     from quietswap.cli.context import CommandContext

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from quietswap.chain.fees import NEW_SLOT_GAS
-from quietswap.chain.signed import MAINNET
 from quietswap.client import node_calls
 from quietswap.client.errors import ClientError, NodeRpcError, QuoteDeclined, WrongChain
 from quietswap.client.flows.effects import Flow, Sleep, perform
@@ -17,6 +15,8 @@ from quietswap.client.flows.submission_outcome import (
     mined,
 )
 from quietswap.client.signing import Signer, hash_of, sign
+from quietswap.rules.tx.fees import NEW_SLOT_GAS
+from quietswap.rules.tx.signed import MAINNET
 
 _SENDINGS = 3
 _FROM_ZERO_GAS = 22_100 - 5_000 + NEW_SLOT_GAS

@@ -17,13 +17,13 @@ from quietswap.client.flows.polling import (
 )
 from quietswap.client.flows.quote_checks import check_params, is_accepted, require_cost, require_int
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
-from quietswap.contract.orders import (
+from quietswap.rules.contract.orders import (
     CancelOrderEnvelope,
     CancelOrderResponse,
     CancelQuoteResponse,
     OrderStatusResponse,
 )
-from quietswap.contract.requests import OrderCancelBody
+from quietswap.rules.contract.requests import OrderCancelBody
 
 MOST_FEE_WEI = 2 * 10**16
 """0.02 ETH, about 950 gwei per gas. The priority fee is 0, so only the base fee is paid."""

@@ -8,18 +8,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quietswap import errors as codes
 from quietswap.client import api_calls, errors, node_calls, wire
 from quietswap.client.event_stream import AwaitEvent
 from quietswap.client.flows.effects import Flow, Sleep, await_event, perform, read_clock
 from quietswap.client.signing import require_same
-from quietswap.clients.client import KeyScope
-from quietswap.contract.base import MAX_LIMIT, TERMINAL
-from quietswap.contract.errors import ERRORS, ErrorEnvelope
-from quietswap.contract.orders import OrderStatusResponse
-from quietswap.contract.requests import ANY_KIND
-from quietswap.contract.transactions import TransactionParams
-from quietswap.orders.order import OrderStatus
+from quietswap.rules import errors as codes
+from quietswap.rules.clients import KeyScope
+from quietswap.rules.contract.errors import ERRORS, ErrorEnvelope
+from quietswap.rules.contract.orders import OrderStatusResponse
+from quietswap.rules.contract.requests import ANY_KIND
+from quietswap.rules.contract.transactions import TransactionParams
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.wire import MAX_LIMIT, TERMINAL
 
 SUGGESTED_S = 10.0
 """The poll interval that the API recommends, in s; an order's `pollingInterval` replaces it."""

@@ -14,23 +14,24 @@ from typing import Literal, TypeVar, get_args
 
 import msgspec
 
-from quietswap.amounts import BPS
-from quietswap.chain.address import Address, from_any_case
-from quietswap.chain.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
 from quietswap.client.api_calls import API, ApiCall, swap_query
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
-from quietswap.contract.quotes import StreamedRoute, SwapQuoteEnvelope, SwapQuoteResponse
-from quietswap.contract.transactions import TransactionParams
-from quietswap.quoting import route_policy
-from quietswap.quoting.loss import Loss
-from quietswap.quoting.quote import Route
-from quietswap.quoting.quote import RouteRequest as Terms
-from quietswap.routers import batch, calldata
-from quietswap.routers import methods as routers
-from quietswap.routers.method import Measure
-from quietswap.routers.methods import measure
-from quietswap.tokens.token import WITHOUT_TRANSFER_FEE, Token
-from quietswap.vendors import VENDORS, zeroex
+from quietswap.rules.amounts import BPS
+from quietswap.rules.contract.quotes import StreamedRoute, SwapQuoteEnvelope, SwapQuoteResponse
+from quietswap.rules.contract.transactions import TransactionParams
+from quietswap.rules.quotes import route_policy
+from quietswap.rules.quotes.quote import Route
+from quietswap.rules.quotes.quote import RouteRequest as Terms
+from quietswap.rules.routers import batch
+from quietswap.rules.routers.method import Measure
+from quietswap.rules.safety import calldata
+from quietswap.rules.safety import methods as routers
+from quietswap.rules.safety.loss import Loss
+from quietswap.rules.safety.methods import measure
+from quietswap.rules.tokens.token import WITHOUT_TRANSFER_FEE, Token
+from quietswap.rules.tx.address import Address, from_any_case
+from quietswap.rules.tx.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
+from quietswap.rules.vendors import VENDORS, zeroex
 
 Approval = Literal["exact", "max", "never"]
 """What to approve when the allowance is too low: the sell amount, the maximum, or nothing."""
@@ -64,7 +65,7 @@ class SwapRequest:
     further below Chainlink's prices at the caller's own node. `max_fee_wei` is the highest gas cost
     (gas limit x fee cap) to sign for, in wei; None sets no limit.
 
-    A quote that may lose 3 % or more by `quietswap.quoting.loss` is declined, also one without
+    A quote that may lose 3 % or more by `quietswap.rules.safety.loss` is declined, also one without
     a known price unless `at_least` is set. `max_loss_percent` accepts more, or less;
     `max_impact_percent` accepts it, too. With `confirm` such a quote is not declined: it is called
     with the quote and its loss after `accept`, and False declines it.
@@ -74,8 +75,8 @@ class SwapRequest:
     enforced, and any calldata for a contract of `routers`, after a simulation at the caller's own
     node. Calldata of a router that can be bound is refused all the same.
 
-    `batch`: a needed approval is part of the swap's transaction (`quietswap.routers.batch`). It
-    takes a client with a node and a wallet that is delegated (EIP-7702); otherwise the quote is
+    `batch`: a needed approval is part of the swap's transaction (`quietswap.rules.routers.batch`).
+    It takes a client with a node and a wallet that is delegated (EIP-7702); otherwise the quote is
     declined, and nothing is approved.
 
     `nonce` is the only nonce to sign with. If it is None and the client has a node, the quote must

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import TypeVar
 
-from quietswap.amounts import BPS
-from quietswap.chain.address import Address
 from quietswap.client import node_calls
 from quietswap.client.errors import NonceMismatch, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows import approvals as approvals_flow
@@ -30,11 +28,13 @@ from quietswap.client.flows.quote_checks import (
     with_params,
 )
 from quietswap.client.signing import Signer
-from quietswap.contract.quotes import PriceResponse, SwapQuoteResponse
-from quietswap.contract.transactions import TransactionParams
-from quietswap.quoting.loss import CONFIRM_BPS, Loss, accepted_bps, judge_swap, percent
-from quietswap.routers import batch
-from quietswap.tokens.token import WETH
+from quietswap.rules.amounts import BPS
+from quietswap.rules.contract.quotes import PriceResponse, SwapQuoteResponse
+from quietswap.rules.contract.transactions import TransactionParams
+from quietswap.rules.routers import batch
+from quietswap.rules.safety.loss import CONFIRM_BPS, Loss, accepted_bps, judge_swap, percent
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
 
 Q = TypeVar("Q")
 

@@ -7,15 +7,14 @@ calldata that enforces exactly that.
 from dataclasses import dataclass
 from decimal import Decimal
 
-from quietswap.amounts import BPS
-from quietswap.chain.address import Address, from_any_case
 from quietswap.client import node_calls
 from quietswap.client.errors import NodeRpcError, QuoteDeclined
 from quietswap.client.flows.effects import Flow, perform, read_clock
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.prices import feeds
-from quietswap.vendors.zeroex import settlers
+from quietswap.rules.amounts import BPS
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.routers import feeds, settlers
+from quietswap.rules.tx.address import Address, from_any_case
 
 _MOST_DECIMALS = 77
 

@@ -1,7 +1,7 @@
 """Simulation of a swap on the caller's own node, before it is signed.
 
 It is a check in addition to the router's own: of the amount received, and of everything that leaves
-the wallet. `chain/simulation/codec.py` builds and reads it, as for the service: a contract cannot
+the wallet. `rules/trial/codec.py` builds and reads it, as for the service: a contract cannot
 distinguish the simulation from the transaction.
 """
 
@@ -12,18 +12,18 @@ from typing import Any
 
 import msgspec
 
-from quietswap.chain import erc20
-from quietswap.chain.address import Address, from_any_case
-from quietswap.chain.rpc_wire import MalformedResult
-from quietswap.chain.simulation import codec
 from quietswap.client import node_calls
 from quietswap.client.errors import NodeRpcError, UnexpectedResponse, UnsafeQuote
 from quietswap.client.flows import quote_checks
 from quietswap.client.flows.effects import Flow, perform
-from quietswap.contract.quotes import SwapQuoteResponse
-from quietswap.quoting.route_policy import TransferFeeProbe, forwarder, lost
-from quietswap.quoting.wallet_effects import SwapBounds, arrived, broken_rule
-from quietswap.routers.calldata import payer
+from quietswap.rules.chain.rpc_wire import MalformedResult
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.quotes.route_policy import TransferFeeProbe, forwarder, lost
+from quietswap.rules.safety.calldata import payer
+from quietswap.rules.safety.wallet_effects import SwapBounds, arrived, broken_rule
+from quietswap.rules.tokens import erc20
+from quietswap.rules.trial import codec
+from quietswap.rules.tx.address import Address, from_any_case
 
 _GAS_MULTIPLE_HALVES, _MODEST_GAS = 7, 500_000
 _NO_METHOD, _NO_SUCH_FORM = -32601, -32602

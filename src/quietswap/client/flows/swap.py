@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from quietswap.chain.signed import MAINNET, decode
 from quietswap.client import node_calls
 from quietswap.client.api_calls import MEV, ApiCall
 from quietswap.client.errors import ClientError, SignatureReplay, StatusContradiction
@@ -22,9 +21,14 @@ from quietswap.client.flows.quote_checks import SwapRequest, is_bound
 from quietswap.client.flows.quoting import approved_quote, recheck_with_gas
 from quietswap.client.flows.simulation import SwapSimulation, is_batched, simulate_swap
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
-from quietswap.contract import requests
-from quietswap.contract.orders import OrderStatusResponse, SwapOrderEnvelope, SwapOrderResponse
-from quietswap.contract.quotes import SwapQuoteResponse
+from quietswap.rules.contract import requests
+from quietswap.rules.contract.orders import (
+    OrderStatusResponse,
+    SwapOrderEnvelope,
+    SwapOrderResponse,
+)
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.tx.signed import MAINNET, decode
 
 ORDER_LIFE_S = 30 * 60
 _SUBMISSIONS = 3

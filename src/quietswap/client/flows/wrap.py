@@ -21,10 +21,10 @@ from quietswap.client.flows.polling import (
 )
 from quietswap.client.flows.quoting import check_fee, require_consent
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
-from quietswap.contract.base import WrapOperation
-from quietswap.contract.requests import WrapOrderBody
-from quietswap.contract.wraps import WrapOrderEnvelope, WrapOrderResponse, WrapQuoteResponse
-from quietswap.quoting.loss import Loss, accepted_bps, judge_wrap
+from quietswap.rules.contract.requests import WrapOrderBody
+from quietswap.rules.contract.wraps import WrapOrderEnvelope, WrapOrderResponse, WrapQuoteResponse
+from quietswap.rules.safety.loss import Loss, accepted_bps, judge_wrap
+from quietswap.rules.wire import WrapOperation
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 """Canonical WETH9 on Ethereum mainnet."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from quietswap.chain.address import Address
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.chain.anvil import mine
 from quietswap.sandbox.contracts import abi, artifacts, pools
 from quietswap.sandbox.contracts import addresses as contract_addresses

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from quietswap.chain.address import Address
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.chain import anvil as mining
 from quietswap.sandbox.chain.anvil import Anvil, Order, start_anvil
 from quietswap.sandbox.chain.deploy import BLOCK_SECONDS, SETUP_BLOCKS, deploy

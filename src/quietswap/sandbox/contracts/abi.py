@@ -12,8 +12,8 @@ from eth_abi.abi import decode
 from eth_abi.registry import registry
 from eth_keys.datatypes import PrivateKey
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address, keccak256
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address, keccak256
 
 
 @lru_cache(maxsize=256)

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from quietswap.chain.address import from_any_case as _at
-from quietswap.vendors import OVER_HTTP, VENDORS
+from quietswap.rules.tx.address import from_any_case as _at
+from quietswap.rules.vendors import OVER_HTTP, VENDORS
 
 V2_FACTORY: Final = _at("0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f")
 V2_ROUTER: Final = _at("0x7a250d5630b4cf539739df2c5dacb4c659f2488d")

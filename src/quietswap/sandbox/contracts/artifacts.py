@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from quietswap.chain.address import Address
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import encode
 from quietswap.sandbox.contracts.pools import WETH

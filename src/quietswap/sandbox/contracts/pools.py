@@ -6,12 +6,12 @@ from decimal import Decimal
 from math import isqrt
 from typing import Literal
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address, keccak256
-from quietswap.chain.address import from_any_case as _at
+from quietswap.rules.tokens.token import WETH as WETH_ADDRESS
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address, keccak256
+from quietswap.rules.tx.address import from_any_case as _at
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.abi import Call, encode, set_storage
-from quietswap.tokens.token import WETH as WETH_ADDRESS
 
 Layout = Literal["solidity", "vyper", "solady"]
 _SOLADY_BALANCE_SEED = "87a211a2"

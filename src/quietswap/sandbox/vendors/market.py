@@ -8,8 +8,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import (

@@ -1,6 +1,6 @@
 """What the vendors' stand-ins share: reading a request, pricing, calldata and faults.
 
-Each vendor's wire format and route choice are in `quietswap.vendors.NAME.stand_in`.
+Each vendor's wire format and route choice are in `quietswap.rules.vendors.NAME.stand_in`.
 """
 
 import asyncio
@@ -13,8 +13,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
-from quietswap.chain import address as addresses
-from quietswap.chain.address import Address
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address
+from quietswap.rules.vendors import OVER_HTTP
+from quietswap.rules.vendors.vendor import Vendor
 from quietswap.sandbox.contracts.abi import Call
 from quietswap.sandbox.contracts.pools import BY_ADDRESS, SandboxToken
 from quietswap.sandbox.faults import ActiveFaults
@@ -28,8 +30,6 @@ from quietswap.sandbox.vendors.market import (
     priced_routes,
 )
 from quietswap.sandbox.vendors.router_calldata import Attack, RouterSwap
-from quietswap.vendors import OVER_HTTP
-from quietswap.vendors.vendor import Vendor
 
 STRANGER = addresses.from_any_case("0xbad0000000000000000000000000000000000bad")
 """The recipient, router or spender that a fault names; its key is unknown."""
@@ -230,7 +230,7 @@ class VendorStandIn(ABC):
 
 @cache
 def stand_ins() -> Mapping[str, type[VendorStandIn]]:
-    modules = {name: import_module(f"quietswap.vendors.{name}.stand_in") for name in OVER_HTTP}
+    modules = {name: import_module(f"quietswap.sandbox.vendors.{name}") for name in OVER_HTTP}
     return {name: module.StandIn for name, module in modules.items()}
 
 

@@ -1,8 +1,0 @@
-"""One exception class for each error code: HTTP status, details with their types, an example.
-
-Excludes the envelope.
-"""
-
-from quietswap.errors.base import *  # noqa: F403  each public name of the three modules
-from quietswap.errors.clients import *  # noqa: F403
-from quietswap.errors.requests import *  # noqa: F403

@@ -1,0 +1,194 @@
+"""One order of an export: a line of CSV or an object of JSON, with the same members."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from quietswap.rules import wire as base
+from quietswap.rules.chain.received import ReceivedIssue
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.wire import AddressText, AmountText, Count, Tier, Timestamp, WireStruct, doc
+
+Whole = Annotated[str | None, doc("The same in whole tokens; null if the node is away", "1.5")]
+Symbol = Annotated[
+    str | None, doc("Symbol as the token's contract states it; anyone can choose one", "WETH")
+]
+FORMATS = ("csv", "json")
+
+
+class OrderExportQuery(WireStruct, frozen=True, kw_only=True):
+    """Query of GET /api/v1/mev/orders/user/:userAddress/export."""
+
+    format: Annotated[
+        str, doc("csv, or json: an array with one order per line.", "csv", enum=list(FORMATS))
+    ] = "csv"
+    since: Annotated[
+        str | None,
+        doc(
+            "Orders created at this time or later: a date or an ISO 8601 time, UTC unless it names"
+            " an offset. Without it: all.",
+            "2026-01-01",
+            type="string",
+            format="iso8601",
+        ),
+    ] = msgspec.field(default=None, name="from")
+    until: Annotated[
+        str | None,
+        doc(
+            "Orders created before this time. Without it: now.",
+            "2027-01-01T00:00:00Z",
+            type="string",
+            format="iso8601",
+        ),
+    ] = msgspec.field(default=None, name="to")
+
+
+class ExportedOrder(WireStruct, frozen=True, kw_only=True):
+    """One order. Amounts are in smallest units, with the same in whole tokens beside them."""
+
+    order_id: Annotated[str, doc("Order id; wraps and cancels have one here", base.ORDER_ID)]
+    kind: Annotated[Literal["swap", "wrap", "cancel"], doc("Kind", "swap", type="string")]
+    status: base.OrderState
+    wallet: Annotated[AddressText, doc("Wallet", base.WALLET)]
+    nonce: Annotated[Count, doc("Nonce of the transaction", 7)]
+    tx_hash: base.HashText
+    created_at: Annotated[Timestamp, doc("When the service accepted it (ISO 8601, UTC)")]
+    submitted_at: Annotated[Timestamp | None, doc("When the relay took it; null: never")] = None
+    mined_at: Annotated[Timestamp | None, doc("Time of its block; null: not mined")] = None
+    block_number: Annotated[Count | None, doc("Number of its block", 23_800_000)] = None
+    block_hash: Annotated[str | None, doc("Hash of its block", base.TX_HASH)] = None
+    sell_token: Annotated[AddressText, doc("Sold token; 0xEeee… is ETH", WETH)]
+    sell_symbol: Symbol = None
+    sell_amount: Annotated[AmountText, doc("Sold amount, smallest units", base.ONE_ETHER)]
+    sell_amount_whole: Whole = None
+    buy_token: Annotated[AddressText, doc("Bought token; 0xEeee… is ETH", base.USDC)]
+    buy_symbol: Symbol = None
+    quoted_amount: Annotated[AmountText, doc("Quoted output, smallest units", "3000000000")]
+    minimum_amount: Annotated[AmountText, doc("Minimum output, smallest units", "2985000000")]
+    received_amount: Annotated[
+        AmountText | None,
+        doc("What the wallet received, smallest units; null: unknown", "2998000000"),
+    ] = None
+    received_whole: Whole = None
+    received_reason: Annotated[
+        str | None,
+        doc(
+            "Why a mined order has no amount",
+            enum=[*(issue.value for issue in ReceivedIssue), None],
+        ),
+    ] = None
+    to_promise_bps: Annotated[
+        int | None, doc("Received against the quoted output, basis points, rounded down", -7)
+    ] = None
+    to_minimum_bps: Annotated[
+        int | None, doc("Received against the minimum output, basis points, rounded down", 43)
+    ] = None
+    gas_used: Annotated[AmountText | None, doc("Gas units used", "180123")] = None
+    effective_gas_price: Annotated[
+        AmountText | None, doc("Wei per gas unit paid", "1000000000")
+    ] = None
+    fee_paid_wei: Annotated[AmountText | None, doc("Network fee, wei", "180123000000000")] = None
+    fee_paid_eth: Annotated[str | None, doc("Network fee, ETH", "0.000180123")] = None
+    refund_status: Annotated[
+        str | None,
+        doc(
+            "none, reported (by the relay) or paid (seen on chain)",
+            enum=["none", "reported", "paid", None],
+        ),
+    ] = None
+    refund_wei: Annotated[AmountText | None, doc("Refund, wei", "0")] = None
+    refund_tx_hash: Annotated[str | None, doc("The transaction that paid it", base.TX_HASH)] = None
+    source: Annotated[str | None, doc("Aggregator of the route", "kyberswap")] = None
+    tier: Tier
+    error_code: Annotated[str | None, doc("Why it failed or was cancelled", "EXPIRED")] = None
+    reference_amount: Annotated[
+        AmountText | None,
+        doc("Sold amount at the pools' price before its block, smallest units", "3003600000"),
+    ] = None
+    reference_wei: Annotated[AmountText | None, doc("The same in wei", base.ONE_ETHER)] = None
+    to_reference_bps: Annotated[
+        int | None, doc("Received against the pools' price, basis points, rounded down", -12)
+    ] = None
+
+
+MOST_DAYS = 90
+
+
+class OrderStatsQuery(WireStruct, frozen=True, kw_only=True):
+    """Query of GET /api/v1/mev/stats."""
+
+    days: Annotated[
+        int, Meta(ge=1, le=MOST_DAYS), doc("Orders created in the last so many days.", 7)
+    ] = 7
+
+
+class PercentileRow(WireStruct, frozen=True, kw_only=True):
+    """Percentiles by nearest rank."""
+
+    count: Annotated[Count, doc("Number of values", 120)]
+    p50: Annotated[int, doc("Half of the values are at most this", 1)]
+    p90: Annotated[int, doc("90 % of the values are at most this", 2)]
+    p99: Annotated[int, doc("99 % of the values are at most this", 5)]
+
+
+class RefundStats(WireStruct, frozen=True, kw_only=True):
+    """Refunds by relays."""
+
+    reported: Annotated[Count, doc("Refunds that are only reported", 1)]
+    reported_wei: Annotated[AmountText, doc("Their sum in wei", "14000000000000000")]
+    paid: Annotated[Count, doc("Refunds seen on chain", 3)]
+    paid_wei: Annotated[AmountText, doc("Their sum in wei", "42000000000000000")]
+
+
+class StatsGroup(WireStruct, frozen=True, kw_only=True):
+    """The orders of one source or relay. Shares are basis points of `orders`, rounded down."""
+
+    name: Annotated[
+        str,
+        doc(
+            "Source, or display name of the relay; `both relays` for orders that two may have had:"
+            " no block shows which of them had it mined",
+            base.RELAY,
+        ),
+    ]
+    orders: Annotated[Count, doc("Swaps and wraps", 125)]
+    open: Annotated[Count, doc("Not decided yet", 1)]
+    confirmed: Annotated[Count, doc("Mined successfully", 120)]
+    reverted: Annotated[Count, doc("Mined and reverted", 0)]
+    failed: Annotated[Count, doc("Failed, reverted ones included", 2)]
+    cancelled: Annotated[Count, doc("Cancelled, replaced or expired", 2)]
+    dropped: Annotated[Count, doc("Taken by the relay, and in no block until they expired", 1)]
+    resent: Annotated[Count, doc("Sent to the relay more than once", 4)]
+    confirmed_bps: Annotated[Count, doc("Share of `confirmed`", 9600)]
+    failed_bps: Annotated[Count, doc("Share of `failed`", 160)]
+    dropped_bps: Annotated[Count, doc("Share of `dropped`", 80)]
+    resent_bps: Annotated[Count, doc("Share of `resent`", 320)]
+    inclusion_blocks: Annotated[
+        PercentileRow | None, doc("Blocks from the relay's acceptance to inclusion; null: none")
+    ] = None
+    inclusion_seconds: Annotated[
+        PercentileRow | None, doc("Seconds from the relay's acceptance to the block; null: none")
+    ] = None
+    delivered_bps: Annotated[
+        PercentileRow | None,
+        doc("Received against the quoted output in basis points; null: none known"),
+    ] = None
+    refunds: Annotated[RefundStats, doc("Refunds by relays")]
+
+
+class OrderStatsResponse(WireStruct, frozen=True, kw_only=True):
+    """Results of the client's swaps and wraps, per source and per relay."""
+
+    since: Annotated[Timestamp, doc("Start of the window (ISO 8601, UTC)")]
+    until: Annotated[Timestamp, doc("End of the window (ISO 8601, UTC)")]
+    orders: Annotated[Count, doc("Swaps and wraps that were counted", 125)]
+    complete: Annotated[
+        bool, doc("False if the window has more orders; then only the newest were counted", True)
+    ]
+    sources: Annotated[tuple[StatsGroup, ...], doc("By aggregator; swaps only")]
+    relays: Annotated[tuple[StatsGroup, ...], doc("By relay")]
+
+
+class OrderStatsEnvelope(base.Envelope[OrderStatsResponse], frozen=True, kw_only=True):
+    """The answer of GET /api/v1/mev/stats."""

@@ -1,0 +1,1 @@
+"""Operators and the figures of their view."""

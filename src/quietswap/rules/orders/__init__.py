@@ -1,0 +1,1 @@
+"""Orders: their state table, the checks before submission, comparison, nonces, records."""

@@ -1,0 +1,334 @@
+"""Transactions that a wallet sends to its RPC URL: what they do, and bounds of the wallet's fields.
+
+Target, calldata and value decide what a transaction is. Gas limit, fees, priority fee and nonce are
+the wallet's own, within the bounds that are checked here. Amounts in wei and smallest units.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quietswap.rules.errors.requests import ValidationError
+from quietswap.rules.orders.order import Order, OrderKind, may_be_mined
+from quietswap.rules.quotes.quote import (
+    NATIVE,
+    CancelOrderTerms,
+    IssuedQuote,
+    SwapOrderTerms,
+    Trade,
+    WrapOperation,
+    WrapOrderTerms,
+    issue,
+)
+from quietswap.rules.relays import RelaySettings
+from quietswap.rules.tokens.erc20 import calldata, value_of
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.fees import gas_limit_for, intrinsic_gas
+from quietswap.rules.tx.signed import SignedTransaction, UnsignedTransaction, decode
+
+_APPROVE = bytes.fromhex("095ea7b3")
+_TWO_WORDS = 4 + 2 * 32
+_WORD = 32
+_BUMP = 10
+"""Percent by which a replacement raises the fee cap (go-ethereum's `PriceBump`)."""
+
+
+def same_call(first: UnsignedTransaction, second: UnsignedTransaction) -> bool:
+    wanted = (second.to, second.data, second.value)
+    return (first.to, first.data, first.value) == wanted
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalCall:
+    """`approve(spender, amount)` of `token`; `amount` in smallest units."""
+
+    token: Address
+    spender: Address
+    amount: int
+
+    @property
+    def trade(self) -> Trade:
+        """Return the amounts of its order: the token, and the approved amount as sold."""
+        return Trade(self.token, self.token, self.amount, 0, 0)
+
+
+def read_approval(params: UnsignedTransaction) -> ApprovalCall | None:
+    """Return the approval; None unless the calldata is exactly one canonical `approve` call."""
+    data = params.data
+    if params.value or len(data) != _TWO_WORDS or not data.startswith(_APPROVE):
+        return None
+    spender, amount = data[4 : 4 + _WORD], data[4 + _WORD :]
+    if any(spender[:12]):
+        return None
+    return ApprovalCall(params.to, addresses.from_bytes(spender[12:]), int.from_bytes(amount))
+
+
+def is_approved_by(quote: IssuedQuote, approval: ApprovalCall) -> bool:
+    """Return whether a swap quote needs this approval: its token and router, at most its amount."""
+    if not isinstance(quote.terms, SwapOrderTerms) or approval.spender != quote.params.to:
+        return False
+    trade = quote.terms.trade
+    return approval.token == trade.sell_token and approval.amount <= trade.sell_amount
+
+
+def read_wrap(params: UnsignedTransaction) -> WrapOrderTerms | None:
+    """Return the terms of `deposit()` with a value, or `withdraw(amount)`, of WETH; else None."""
+    if params.to != WETH:
+        return None
+    for operation, amount in (
+        (WrapOperation.WRAP, params.value),
+        (WrapOperation.UNWRAP, int.from_bytes(params.data[4 : 4 + _WORD])),
+    ):
+        expected = calldata(operation, amount), value_of(operation, amount)
+        if amount and (params.data, params.value) == expected:
+            return WrapOrderTerms(operation, amount)
+    return None
+
+
+def is_empty_self_transfer(signed: SignedTransaction) -> bool:
+    """Return whether it moves nothing: a wallet cancels a nonce with it."""
+    params = signed.params
+    return params.to == signed.sender and not params.data and not params.value
+
+
+def plain_trade(params: UnsignedTransaction) -> Trade:
+    """Return the amounts of an order of kind `transaction`: the ETH that it sends."""
+    return Trade(NATIVE, NATIVE, params.value, 0, 0)
+
+
+def check_intrinsic_gas(signed: SignedTransaction, *, is_amsterdam: bool) -> None:
+    """Refuse a gas limit that no block accepts: a simulation does not always say so. Raises
+    ValidationError with reason GAS_TOO_LOW.
+    """
+    params = signed.params
+    needed = intrinsic_gas(
+        params.data,
+        is_amsterdam=is_amsterdam,
+        has_value=params.value > 0,
+        to_self=params.to == signed.sender,
+    )
+    check_gas(params, needed)
+
+
+def check_gas(params: UnsignedTransaction, needed: int) -> None:
+    """Raise ValidationError with reason GAS_TOO_LOW if the limit is below `needed` gas units."""
+    if params.gas_limit < needed:
+        text, given = "its gas limit is too low", params.gas_limit
+        raise _refusal("GAS_TOO_LOW", text, "gasLimit", f">= {needed}", given)
+
+
+def check_fee(signed: SignedTransaction, base_fee: int, ceiling: int) -> None:
+    """Check the fee cap against the next block's base fee and the operator's ceiling.
+
+    A priority fee above the fee cap is already refused when the bytes are decoded. Raises
+    ValidationError with reason FEE_TOO_LOW or FEE_TOO_HIGH.
+    """
+    cap = signed.params.max_fee_per_gas
+    if cap < base_fee:
+        text = "its maxFeePerGas is below the base fee of the next block"
+        raise _refusal("FEE_TOO_LOW", text, "maxFeePerGas", f">= {base_fee}", cap)
+    if cap > ceiling:
+        text = "its maxFeePerGas is above the limit of this service"
+        raise _refusal("FEE_TOO_HIGH", text, "maxFeePerGas", f"<= {ceiling}", cap)
+
+
+def check_bump(signed: SignedTransaction, replaced: Sequence[int]) -> None:
+    """Refuse a replacement whose fee cap is not a tenth above the caps of what it replaces. Raises
+    ValidationError with reason REPLACEMENT_UNDERPRICED.
+    """
+    least = max((-(-cap * (100 + _BUMP) // 100) for cap in replaced), default=0)
+    cap = signed.params.max_fee_per_gas
+    if cap < least:
+        text = "it replaces an open order and must raise maxFeePerGas by a tenth"
+        raise _refusal("REPLACEMENT_UNDERPRICED", text, "maxFeePerGas", f">= {least}", cap)
+
+
+def check_nonce_gap(nonce: int, free: int) -> None:
+    """Refuse a nonce after the next free one: no block can include it before the missing one.
+    Raises ValidationError with reason NONCE_GAP.
+    """
+    if nonce > free:
+        text = f"nonce {nonce} leaves a gap: the wallet's next free nonce is {free}"
+        raise _refusal("NONCE_GAP", text, "nonce", str(free), nonce)
+
+
+def nonce_in_use(order: Order) -> ValidationError:
+    """Return the error for another transaction at the nonce of a live order."""
+    text = (
+        f"nonce {order.nonce} belongs to an open order, which only the same call with a higher fee"
+        " or an empty transfer to the wallet itself may replace"
+    )
+    return _refusal("NONCE_IN_USE", text, "nonce", "a free nonce", order.nonce, order)
+
+
+def quote_used(used_nonce: int, nonce: int, order: Order | None = None) -> ValidationError:
+    """Return the error for a second transaction of a quote that `used_nonce` spends.
+
+    With `order`, an open order with the same call at that nonce: another quote would be spent, but
+    the wallet has probably signed one swap twice.
+    """
+    text = "its quote is spent by another transaction of this wallet: both would be paid"
+    if order is not None:
+        text = "the same swap is under way at another nonce of this wallet: both would be paid"
+    return _refusal("QUOTE_USED", text, "nonce", str(used_nonce), nonce, order)
+
+
+def other_form_open(order: Order) -> ValidationError:
+    """Return the error for the second form (plain or batched) of the swap of an open order."""
+    text = f"order {order.order_id} is open with the other form of this swap, at the same nonce"
+    advice = "Nothing was sent. Follow that order; it can be cancelled."
+    return ValidationError(text, reason="QUOTE_USED", suggestion=advice, orderId=order.order_id)
+
+
+def unmatched(reason: str, message: str) -> ValidationError:
+    """Return the error for a transaction that belongs to nothing this service issued."""
+    advice = "Nothing was sent. Request a fresh quote and send its transaction."
+    return ValidationError(message, reason=reason, suggestion=advice)
+
+
+def rejected_before(order: Order) -> ValidationError:
+    """Return the error for the bytes of an order that ended without a block."""
+    assert order.failure is not None
+    return ValidationError(
+        order.failure.message,
+        reason=order.failure.code.value,
+        suggestion="Follow the order; the same bytes may be sent again after the next block.",
+        orderId=order.order_id,
+        txHash=order.tx_hash,
+        mayBeMined=may_be_mined(order.failure.code, order.deadline_s),
+    )
+
+
+def is_cancel(order: Order) -> bool:
+    return order.kind is OrderKind.CANCEL
+
+
+def _refusal(  # noqa: PLR0917  code, text and one field entry
+    reason: str, message: str, name: str, expected: str, provided: object,
+    order: Order | None = None,
+) -> ValidationError:  # fmt: skip
+    field = {"field": f"transaction.{name}", "expected": expected, "provided": str(provided)}
+    advice = "Nothing was sent. Correct this field in the wallet and send it again."
+    more = {} if order is None else {"orderId": order.order_id}
+    return ValidationError(message, [field], reason=reason, suggestion=advice, **more)
+
+
+# The cancel of an open order: an empty transfer of the wallet to itself with the same nonce.
+#
+# Only one of the two transactions can be mined. Amounts in wei, times in Unix ms.
+
+GAS_LIMIT = 21_000
+"""What a transfer without data costs (Yellow Paper, appendix G), to a wallet without code."""
+MOST_GAS = 100_000
+"""The highest gas limit for a wallet with delegated code (EIP-7702), which runs in the transfer: a
+log and two new slots of storage. The clients refuse more: it is paid if the code uses it."""
+FEE_MULTIPLE = 3
+"""Times the next base fee: covers nine full blocks, as for a wrap. With a priority fee of 0 only
+the base fee is paid, so a high cap costs nothing."""
+_HEADROOM = 10**8
+"""0.1 gwei, the least margin above the base fee: a multiple of a tiny base fee is too small."""
+_BUMP_DIVISOR = 8
+"""The fee rises by one eighth (12.5 %); go-ethereum's `PriceBump` requires one tenth."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelQuote:
+    """The transaction that cancels `order_id`, and the time until which it may be submitted."""
+
+    quote_id: str
+    order_id: str
+    wallet: Address
+    protection: RelaySettings
+    params: UnsignedTransaction
+    issued_at_ms: int
+    valid_until_ms: int
+
+    def issued(self, client_id: str) -> IssuedQuote:
+        """Return what is stored before the client receives the quote."""
+        times = (self.issued_at_ms, self.valid_until_ms)
+        terms = CancelOrderTerms(self.order_id)
+        return issue(
+            self.quote_id, client_id, self.wallet, self.params, self.protection, times, terms
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CancelOrderRequest:
+    """A signed cancel of `order_id`; `metadata` is `providerMetadata` as sent."""
+
+    order_id: str
+    raw_hex: str
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedCancel:
+    """An accepted cancel: `order` is the cancel itself, `target` the order to be cancelled."""
+
+    order: Order
+    target: Order
+    relay_name: str
+    tracking_url: str
+
+
+def cancel_gas(estimate: int | None) -> int:
+    """Return the gas limit; `estimate` of a wallet with code, None without one. Raises
+    ValidationError with reason GAS_TOO_HIGH.
+    """
+    limit = GAS_LIMIT if estimate in (None, GAS_LIMIT) else gas_limit_for(estimate)
+    if limit <= MOST_GAS:
+        return limit
+    fault = {"field": "gasLimit", "expected": f"<= {MOST_GAS}", "provided": str(limit)}
+    text = f"the wallet's code makes an empty transfer use {estimate} gas, too much for a cancel"
+    advice = (
+        "A transaction with the order's nonce that removes the delegation (EIP-7702) takes its"
+        " place, too."
+    )
+    raise ValidationError(text, [fault], reason="GAS_TOO_HIGH", suggestion=advice)
+
+
+def empty_transfer(wallet: Address) -> UnsignedTransaction:
+    """Return the call of a cancel, to estimate its gas."""
+    return UnsignedTransaction(
+        to=wallet, data=b"", value=0, gas_limit=MOST_GAS, max_fee_per_gas=0, nonce=None
+    )
+
+
+def cancel_params(
+    order: Order, fee_caps: Iterable[int], next_base_fee: int, gas_limit: int = GAS_LIMIT
+) -> UnsignedTransaction:
+    """Return the transaction to sign; `fee_caps` of all transactions that it must replace."""
+    least = max((cap + -(-cap // _BUMP_DIVISOR) for cap in fee_caps), default=0)
+    wanted = max(next_base_fee * FEE_MULTIPLE, next_base_fee + _HEADROOM)
+    return replace(
+        empty_transfer(order.wallet),
+        gas_limit=gas_limit,
+        max_fee_per_gas=max(least, wanted),
+        nonce=order.nonce,
+    )
+
+
+def fee_cap(order: Order) -> int:
+    """Return the fee cap, in wei per gas, that an order was signed with; 0 without its bytes."""
+    return 0 if order.raw is None else decode("0x" + order.raw.hex()).params.max_fee_per_gas
+
+
+def require_cancellable(order: Order) -> None:
+    """Raise ValidationError unless the order can be cancelled.
+
+    An order can be cancelled while it is open. It can also be cancelled after a refusal or after
+    expiry, because its bytes may still be mined. A cancel cannot be cancelled.
+    """
+    if order.kind is OrderKind.CANCEL:
+        text = "a cancel cannot be cancelled"
+        advice = "Follow it by its id, or cancel the swap again: the fee is then higher."
+        raise ValidationError(text, reason="NOT_CANCELLABLE", suggestion=advice)
+    if not order.status.is_terminal or (order.watched and order.is_at_large):
+        return
+    status, expected = order.status.value, "pending, submitted or mining"
+    field = {"field": "status", "expected": expected, "provided": status}
+    text = f"the order has ended: it is {status}"
+    advice = "There is nothing to cancel: the order's status record says how it ended."
+    raise ValidationError(text, [field], reason="ORDER_ENDED", suggestion=advice)

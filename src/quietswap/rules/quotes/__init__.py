@@ -1,0 +1,1 @@
+"""Quotes: records, the policy for routes, scoring, MEV figures."""

@@ -1,0 +1,377 @@
+"""Computed quotes of swaps and wraps, with the result of each source."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import msgspec
+
+from quietswap.rules.relays import RelaySettings
+from quietswap.rules.routers.batch import SwapBatch
+from quietswap.rules.safety.wallet_effects import QuoteIssues
+from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import UnsignedTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRequest:
+    """One exact-in swap, the same for every source. Amounts in smallest units."""
+
+    sell: Token
+    buy: Token
+    sell_amount: int
+    wallet: Address
+    slippage_bps: int
+    gas_price_wei: int
+    deadline: int
+    """Unix seconds after which the calldata may revert; later than any order's expiry."""
+
+
+class Route(msgspec.Struct, frozen=True):
+    """One complete route of a source.
+
+    `target` is the router to call, `spender` the address to approve and `value` the wei to send, as
+    the source says: `route_policy` checks all three. `buy_amount` is the promise before slippage,
+    `min_buy_amount` the amount that the calldata enforces, both in smallest units of the buy token.
+    `bound`: the router is proven to enforce the calldata's terms; only
+    `route_policy.with_enforced_minimum` sets it.
+    """
+
+    source: str
+    dex: str
+    target: Address
+    spender: Address
+    value: int
+    data: bytes
+    path: tuple[Address, ...]
+    buy_amount: int
+    min_buy_amount: int
+    gas: int | None
+    impact_percent: Decimal | None
+    bound: bool = False
+
+
+class NoRouteReason(StrEnum):
+    """Why a source gave no route. The first two are market results, the others failures."""
+
+    NO_ROUTE = "no_route"
+    TOKEN_UNKNOWN = "token_unknown"
+    RATE_LIMITED = "rate_limited"
+    REFUSED = "refused"
+    """The vendor refused the request: its key, its wallet, or a term. A retry does not help."""
+    BAD_REPLY = "bad_reply"
+    """Readable but wrong: schema, amount, router, spender or value."""
+    TIMED_OUT = "timed_out"
+    UNAVAILABLE = "unavailable"
+    """Network failure, 5xx, HTML, oversized or unreadable body."""
+
+
+class NoRoute(Exception):
+    """A source gave no route; `reason` is sanitised text for the log and the `sources` block.
+
+    A vendor's own sentence in it stands in quotation marks after `vendor:`.
+    """
+
+    def __init__(
+        self, miss: NoRouteReason, reason: str, *, retry_after: float | None = None
+    ) -> None:
+        super().__init__(f"{miss}: {reason}")
+        self.miss = miss
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class ThreatLevel(StrEnum):
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+
+
+class VerificationStatus(StrEnum):
+    VERIFIED = "verified"
+    UNVERIFIED = "unverified"
+    """No simulation was possible (no eth_simulateV1, unknown token layout, no response)."""
+
+
+class SourceOutcome(StrEnum):
+    WON = "won"
+    ANSWERED = "answered"
+    NO_ROUTE = "no_route"
+    TOKEN_UNKNOWN = "token_unknown"
+    RATE_LIMITED = "rate_limited"
+    REFUSED = "refused"
+    BAD_REPLY = "bad_reply"
+    TIMED_OUT = "timed_out"
+    UNAVAILABLE = "unavailable"
+    SKIPPED = "skipped"
+    """Not asked: its circuit is open, its rate limit used up, an operator paused it, or its vendor
+    does not take the slippage."""
+    REVERTED = "reverted"
+    SHORT_DELIVERY = "short_delivery"
+    UNVERIFIED = "unverified"
+    """It could not be simulated, and may not be offered without."""
+    UNBOUND = "unbound"
+    """No proof that the router enforces the terms (an upgradeable proxy); not offered."""
+    UNSAFE = "unsafe"
+    """Router, spender, value, minimum or recipient breaks a money rule."""
+
+
+class SourceReport(msgspec.Struct, frozen=True):
+    """One row of `sources`: amounts in smallest units of the buy token, time in milliseconds."""
+
+    source: str
+    outcome: SourceOutcome
+    latency_ms: int
+    promised: int | None = None
+    simulated: int | None = None
+    difference_bps: int | None = None
+    reason: str | None = None
+    reference_bps: int | None = None
+
+
+class AlternativeRoute(msgspec.Struct, frozen=True):
+    """A lower-ranked route; `net_value_usd` is None without a price."""
+
+    source: str
+    buy_amount: int
+    net_value_usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchForm:
+    """The batched form of a swap (`quietswap.rules.routers.batch`) for a wallet that is delegated.
+
+    `delegate` is the address of the wallet's code. `params` is the simulated transaction, and `gas`
+    its use in units; both are None if the form cannot be used, for the `reason`.
+    """
+
+    delegate: Address
+    params: UnsignedTransaction | None = None
+    gas: int | None = None
+    reason: str | None = None
+
+
+class SwapQuote(msgspec.Struct, frozen=True):
+    """A complete swap quote. Amounts in smallest units, USD as Decimal, times in Unix ms."""
+
+    sell_token: Address
+    buy_token: Address
+    sell_amount: int
+    buy_amount: int
+    min_buy_amount: int
+    slippage_bps: int
+    wallet: Address
+    route: Route
+    gas: int
+    impact_percent: Decimal | None
+    net_value_usd: Decimal | None
+    gas_cost_usd: Decimal | None
+    threat_level: ThreatLevel
+    protection_usd: Decimal
+    protection: RelaySettings
+    params: UnsignedTransaction
+    verification: VerificationStatus
+    issued_at_ms: int
+    alternatives: tuple[AlternativeRoute, ...] = ()
+    sources: tuple[SourceReport, ...] = ()
+    notes: tuple[str, ...] = ()
+    threat_known: bool = True
+    issues: QuoteIssues = QuoteIssues()
+    usd_cents: int | None = None
+    """Value in USD cents, rounded up: the greater of what is sold and bought; None if unknown."""
+    batch: BatchForm | None = None
+    """None for a wallet that is not delegated."""
+
+
+class WrapOperation(StrEnum):
+    WRAP = "wrap"
+    UNWRAP = "unwrap"
+
+
+@dataclass(frozen=True, slots=True)
+class WrapQuote:
+    """A complete wrap or unwrap quote; `amount` in wei, times in Unix ms.
+
+    `gas_wei` is the cost of `gas` at the next base fee.
+    """
+
+    quote_id: str
+    operation: WrapOperation
+    amount: int
+    wallet: Address
+    gas: int
+    gas_wei: int
+    protection: RelaySettings
+    params: UnsignedTransaction
+    issued_at_ms: int
+    valid_until_ms: int
+    notes: tuple[str, ...] = ()
+
+
+# Issued quotes: the transaction, relay settings and terms that a submitted order must repeat.
+#
+# Amounts in smallest units (wei for ETH), times in Unix ms.
+
+NATIVE = Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
+"""The address that stands for ETH in the tokens of an order."""
+
+
+class QuoteKind(StrEnum):
+    SWAP = "swap"
+    WRAP = "wrap"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    sell_token: Address
+    buy_token: Address
+    sell_amount: int
+    min_buy_amount: int
+    buy_amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTerms:
+    """Gas limit and fee cap (wei per gas) of the batched form; all else follows from the quote."""
+
+    gas_limit: int
+    max_fee_per_gas: int
+
+
+@dataclass(frozen=True, slots=True)
+class SwapOrderTerms:
+    """The terms of a swap; its wallet, router, calldata and tier are in the issued quote.
+
+    `source` is that of the route; None in quotes of older releases. `batch`: the quote
+    may also be signed in its batched form.
+    """
+
+    kind: ClassVar = QuoteKind.SWAP
+    trade: Trade
+    slippage_bps: int
+    source: str | None = None
+    usd_cents: int | None = None
+    """Value of the swap, rounded up; None if no price was known."""
+    batch: BatchTerms | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrapOrderTerms:
+    """The terms of a wrap or unwrap; `amount` in wei."""
+
+    kind: ClassVar = QuoteKind.WRAP
+    usd_cents: ClassVar = None
+    operation: WrapOperation
+    amount: int
+
+    @property
+    def trade(self) -> Trade:
+        pair = (NATIVE, WETH) if self.operation is WrapOperation.WRAP else (WETH, NATIVE)
+        return Trade(*pair, self.amount, self.amount, self.amount)
+
+
+@dataclass(frozen=True, slots=True)
+class CancelOrderTerms:
+    """The terms of a cancel: `order_id` is the order to cancel."""
+
+    kind: ClassVar = QuoteKind.CANCEL
+    usd_cents: ClassVar = None
+    trade: ClassVar = Trade(NATIVE, NATIVE, 0, 0, 0)
+    order_id: str
+
+
+OrderTerms = SwapOrderTerms | WrapOrderTerms | CancelOrderTerms
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedQuote:
+    """The stored part of a quote; `metadata` is `providerMetadata` as sent to the client."""
+
+    quote_id: str
+    client_id: str
+    params: UnsignedTransaction
+    wallet: Address
+    endpoint_type: str
+    share_mode: str
+    tier: int
+    issued_at_ms: int
+    valid_until_ms: int
+    metadata: dict[str, Any]
+    terms: OrderTerms
+
+    @property
+    def kind(self) -> QuoteKind:
+        return self.terms.kind
+
+    @property
+    def batched(self) -> UnsignedTransaction | None:
+        """Return the batched form of a swap, which may be signed instead of `params`."""
+        terms = self.terms
+        if not isinstance(terms, SwapOrderTerms) or terms.batch is None:
+            return None
+        return replace(
+            self.params,
+            to=self.wallet,
+            data=SwapBatch(
+                terms.trade.sell_token, self.params.to, terms.trade.sell_amount, self.params.data
+            ).calldata(),
+            gas_limit=terms.batch.gas_limit,
+            max_fee_per_gas=terms.batch.max_fee_per_gas,
+        )
+
+    def form_of(self, params: UnsignedTransaction) -> UnsignedTransaction:
+        """Return the form to compare a transaction with: the batched one if it calls the wallet."""
+        batched = self.batched
+        return batched if batched is not None and params.to == batched.to else self.params
+
+
+def issued_swap(quote: SwapQuote, client_id: str, quote_id: str, validity_ms: int) -> IssuedQuote:
+    trade = Trade(
+        quote.sell_token, quote.buy_token, quote.sell_amount, quote.min_buy_amount, quote.buy_amount
+    )
+    form = quote.batch.params if quote.batch else None
+    terms = SwapOrderTerms(
+        trade,
+        quote.slippage_bps,
+        source=quote.route.source,
+        usd_cents=quote.usd_cents,
+        batch=BatchTerms(form.gas_limit, form.max_fee_per_gas) if form else None,
+    )
+    times = (quote.issued_at_ms, quote.issued_at_ms + validity_ms)
+    return issue(quote_id, client_id, quote.wallet, quote.params, quote.protection, times, terms)
+
+
+def issued_wrap(quote: WrapQuote, client_id: str) -> IssuedQuote:
+    terms = WrapOrderTerms(quote.operation, quote.amount)
+    times = (quote.issued_at_ms, quote.valid_until_ms)
+    return issue(
+        quote.quote_id, client_id, quote.wallet, quote.params, quote.protection, times, terms
+    )
+
+
+def issue(  # noqa: PLR0917  the fields of one record in their order
+    quote_id: str,
+    client_id: str,
+    wallet: Address,
+    params: UnsignedTransaction,
+    protection: RelaySettings,
+    times: tuple[int, int],
+    terms: OrderTerms,
+) -> IssuedQuote:
+    """Return an issued quote; `times` are its issue and the end of its validity in Unix ms."""
+    return IssuedQuote(
+        quote_id=quote_id,
+        client_id=client_id,
+        params=params,
+        wallet=wallet,
+        endpoint_type=protection.endpoint_type.value,
+        share_mode=protection.share_mode.value,
+        tier=protection.tier,
+        issued_at_ms=times[0],
+        valid_until_ms=times[1],
+        metadata=protection.metadata(),
+        terms=terms,
+    )

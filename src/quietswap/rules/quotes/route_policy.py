@@ -1,0 +1,240 @@
+"""The rules that a route must keep before it is simulated.
+
+The service and the client use the same code: a route that breaks a rule is neither offered nor
+signed.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from quietswap.rules.amounts import less_slippage
+from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.safety import calldata
+from quietswap.rules.safety.methods import is_unproven
+from quietswap.rules.tx.address import Address, to_bytes
+
+_DUST_UNITS = 3
+"""Two units of rounding, and the one that Augustus keeps."""
+_DUST_SHARE = 10**9
+
+
+def with_enforced_minimum(
+    route: Route, request: RouteRequest, *, accept_unbound: bool = False
+) -> Route:
+    """Return the route with `bound`, and with the calldata's minimum if only rounding lowers it.
+
+    Vendors round in floats, so their calldata may enforce a few units less than integer arithmetic
+    gives. A gap of up to 3 smallest units or a billionth of the promise is rounding: the minimum
+    becomes the lower figure. A larger gap stays, and `check_route` refuses it.
+    """
+    try:
+        terms = calldata.decode(
+            route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
+        )
+    except calldata.UnboundCalldata:
+        return replace(route, bound=False)
+    dust = max(_DUST_UNITS, route.buy_amount // _DUST_SHARE)
+    is_rounding = 0 < route.min_buy_amount - terms.min_buy_amount <= dust
+    minimum = terms.min_buy_amount if is_rounding else route.min_buy_amount
+    return replace(route, min_buy_amount=minimum, bound=terms.bound)
+
+
+def check_route(
+    route: Route,
+    request: RouteRequest,
+    pinned: Collection[Address],
+    *,
+    settlers: Collection[Address] | None = None,
+    accept_unbound: bool = False,
+) -> str | None:
+    """Return the money rule that the route breaks, as text; None if it keeps all.
+
+    The wallet approves `target`, often without limit, so only pinned addresses are accepted.
+    Minimum, recipient, tokens and amount are read from the calldata, and only for a method whose
+    router is proven to enforce them. Other claims of a source bind nobody.
+
+    `settlers` are 0x's genuine Settlers (`quietswap.rules.routers.settlers`); without them 0x is
+    refused.
+    `accept_unbound` also accepts terms that are readable but not proven (`Vendor.can_be_bound`).
+    """
+    broken = check_offer(route, request, pinned)
+    if broken is not None:
+        return broken
+    try:
+        terms = calldata.decode(
+            route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
+        )
+    except calldata.MalformedCalldata as error:
+        return f"its calldata is malformed: {error}"
+    except calldata.UnboundCalldata as error:
+        return f"not bound by its router: {error}"
+    return (
+        _check_minimum(terms, route)
+        or _check_trade(terms, request)
+        or _check_settler(terms.settler, settlers)
+    )
+
+
+def breaks_amounts_only(
+    route: Route,
+    request: RouteRequest,
+    pinned: Collection[Address],
+    *,
+    settlers: Collection[Address] | None = None,
+    accept_unbound: bool = False,
+) -> bool:
+    """Return whether a route that `check_route` refuses keeps all rules but those of amounts.
+
+    Router, spender, value, recipient, tokens, sold amount and Settler are then as they must be, as
+    far as the calldata of a method that is not proven is read.
+    """
+    if _check_call(route, pinned) is not None:
+        return False
+    try:
+        terms = calldata.decode(
+            route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
+        )
+    except calldata.NoMinimum as error:
+        terms = error.terms
+    except calldata.UnboundCalldata:
+        return is_unproven(route.target, route.data)
+    return (_check_trade(terms, request) or _check_settler(terms.settler, settlers)) is None
+
+
+def check_offer(route: Route, request: RouteRequest, pinned: Collection[Address]) -> str | None:
+    """Return the rule that the route breaks apart from its calldata; None if it keeps all.
+
+    This alone is enough only if the caller accepts calldata that nothing enforces.
+    """
+    return _check_call(route, pinned) or _check_amounts(route, request)
+
+
+def _check_call(route: Route, pinned: Collection[Address]) -> str | None:
+    if route.target not in pinned:
+        return f"{route.target} is not a pinned router of {route.source}"
+    if route.spender != route.target:
+        return f"the spender {route.spender} is not the router"
+    if route.value != 0:
+        return f"it asks for {route.value} wei with the transaction"
+    return None
+
+
+def _check_amounts(route: Route, request: RouteRequest) -> str | None:
+    if route.buy_amount <= 0 or route.min_buy_amount <= 0:
+        return "its output or its minimum is 0"
+    if route.min_buy_amount > route.buy_amount:
+        return "its minimum is above its promise"
+    if route.min_buy_amount < _least(route, request):
+        return "its minimum gives more slippage than was asked"
+    return None
+
+
+def _least(route: Route, request: RouteRequest) -> int:
+    """Return the lowest minimum that the requested slippage allows.
+
+    Sources compute a minimum from their gross output, before a fee of about 15 bps; `buy_amount` is
+    net of it. So the minimum may be lower by the slippage's share of that fee.
+    """
+    granted = 1 + request.slippage_bps // 500
+    return less_slippage(route.buy_amount, request.slippage_bps + granted)
+
+
+def _check_minimum(terms: calldata.DecodedCalldata, route: Route) -> str | None:
+    if terms.min_buy_amount < route.min_buy_amount:
+        return f"its calldata enforces only {terms.min_buy_amount} of {route.min_buy_amount}"
+    return None
+
+
+def _check_trade(terms: calldata.DecodedCalldata, request: RouteRequest) -> str | None:
+    if terms.recipient not in (None, request.wallet):
+        return f"its calldata pays {terms.recipient}, not the wallet"
+    if terms.sell_token != request.sell.address:
+        return "its calldata sells another token"
+    if terms.buy_token != request.buy.address:
+        return "its calldata buys another token"
+    if terms.sell_amount != request.sell_amount:
+        return "its calldata sells another amount"
+    return None
+
+
+def _check_settler(settler: Address | None, settlers: Collection[Address] | None) -> str | None:
+    if settler is None:
+        return None
+    if not settlers:
+        return (
+            f"its Settler {settler} cannot be proven genuine: 0x's Deployer names none, or could"
+            " not be read"
+        )
+    if settler not in settlers:
+        return f"its Settler {settler} cannot be proven genuine: 0x's Deployer names others"
+    return None
+
+
+# The measurement of a fee on transfer that a router does not see if it measures its own balance.
+#
+# Such a router compares the amount that it received and then pays the wallet. A token's fee may
+# depend on the sender, so two transfers are simulated after the swap: from the payer to the
+# wallet, and from the wallet to an unknown address.
+
+_BALANCE_OF = bytes.fromhex("70a08231")
+_TRANSFER = bytes.fromhex("a9059cbb")
+
+STEPS = 5
+"""Number of calls of a probe."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransferFeeProbe:
+    """`payer` is the contract that pays the wallet; `part` is moved, in smallest units.
+
+    `collector`: 20 random bytes. It is an address of this probe only, so it has no checksum.
+    """
+
+    wallet: Address
+    payer: Address
+    collector: bytes
+    token: Address
+    part: int
+
+    def steps(self) -> tuple[tuple[Address, bytes], ...]:
+        """Return target and calldata of each call; the wallet makes all calls, in this order.
+
+        The payer must have the code of `forwarder`.
+        """
+        wallet = to_bytes(self.wallet)
+        return (
+            (self.token, _transfer(to_bytes(self.payer), self.part)),
+            (self.payer, _transfer(wallet, self.part)),
+            (self.token, _BALANCE_OF + _word(wallet)),
+            (self.token, _transfer(self.collector, self.part)),
+            (self.token, _BALANCE_OF + _word(self.collector)),
+        )
+
+
+def forwarder(token: Address) -> bytes:
+    """Return code that forwards its calldata to `token`, and reverts if the token does.
+
+    It replaces the payer's code, so that the token sees the same as in a swap: a sender with code
+    that is not the transaction's sender. Nodes need not accept a transaction from a contract.
+    """
+    call = bytes.fromhex("365f5f375f5f365f5f73") + to_bytes(token) + bytes.fromhex("5af1")
+    return call + bytes.fromhex("6026575f5ffd5b00")
+
+
+def lost(part: int, held: int, back: int, collected: int) -> int:
+    """Return the most that one of the two transfers of `part` lost, in smallest units; 0 for none.
+
+    `held` is the wallet's balance before the probe, `back` its balance after the payer paid, and
+    `collected` the balance of the collector.
+    """
+    return max(held - back, part - collected, 0)
+
+
+def _transfer(to: bytes, amount: int) -> bytes:
+    return _TRANSFER + _word(to) + amount.to_bytes(32)
+
+
+def _word(address: bytes) -> bytes:
+    return address.rjust(32, b"\0")

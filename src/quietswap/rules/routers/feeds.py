@@ -1,0 +1,59 @@
+"""Chainlink's USD feeds on mainnet (https://docs.chain.link/data-feeds/price-feeds/addresses)."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.address import Address
+
+LATEST_ROUND_DATA = bytes.fromhex("feaf968c")
+"""Calldata of `latestRoundData()`: round, answer, started at, updated at, answered in round."""
+_SLACK_S = 300
+_DECIMALS = 8
+_ROUND_BYTES = 5 * 32
+
+
+@dataclass(frozen=True, slots=True)
+class ChainlinkFeed:
+    """A feed and its heartbeat: the longest time in seconds between two updates."""
+
+    address: Address
+    heartbeat_s: int
+
+
+FEEDS = {
+    WETH: ChainlinkFeed(Address("0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419"), 3600),
+    Address("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599"): ChainlinkFeed(
+        Address("0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c"), 3600
+    ),
+    Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"): ChainlinkFeed(
+        Address("0x8fFfFfd4AfB6115b954Bd326cbe7B4BA576818f6"), 86_400
+    ),
+    Address("0xdAC17F958D2ee523a2206206994597C13D831ec7"): ChainlinkFeed(
+        Address("0x3E7d1eAB13ad0104d2750B8863b489D65364e32D"), 86_400
+    ),
+}
+"""By token: ETH/USD for WETH, BTC/USD for WBTC, own feeds for USDC and USDT."""
+
+REFERENCE_FEEDS = FEEDS | {
+    Address("0x6B175474E89094C44Da98b954EedeAC495271d0F"): ChainlinkFeed(
+        Address("0xAed0c38402a5d19df6E4c03F4E2DceD6e29c1ee9"), 3600
+    )
+}
+"""Also DAI, for the client: the service uses two web sources for it."""
+
+
+def usd(
+    feed: ChainlinkFeed, round_data: bytes | None, *, block_time: int | None, clock_s: int
+) -> Decimal | None:
+    """Return USD per whole token of a `latestRoundData` result; None if it is stale or invalid.
+
+    Without either answer of the node it is None as well. Times are Unix seconds. The later of block
+    time and clock counts: with a stalled node every price would look fresh.
+    """
+    if block_time is None or round_data is None or len(round_data) < _ROUND_BYTES:
+        return None
+    answer = int.from_bytes(round_data[32:64], signed=True)
+    age = max(block_time, clock_s) - int.from_bytes(round_data[96:128])
+    is_fresh = -_SLACK_S <= age <= feed.heartbeat_s + _SLACK_S
+    return Decimal(answer).scaleb(-_DECIMALS) if answer > 0 and is_fresh else None

@@ -1,0 +1,1 @@
+"""What a call can do to a wallet: decoding by proven methods, effects, losses."""

@@ -1,0 +1,1 @@
+"""Tokens: addresses, the token list, look-alikes, the calls of ERC-20."""

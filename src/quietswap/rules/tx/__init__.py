@@ -1,0 +1,1 @@
+"""Transactions: addresses and hashes, unsigned and signed transactions, fees and gas limits."""

@@ -1,0 +1,1 @@
+"""Webhooks: their records, and the addresses that may be called."""

@@ -1,0 +1,1 @@
+"""What runs as a server. Features are above node, relays and storage; `server` is above all."""

@@ -1,0 +1,376 @@
+"""The chain, read from the operator's nodes."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from cachetools import TTLCache
+
+from quietswap.rules.chain.records import (
+    AccountState,
+    Block,
+    CallReverts,
+    DryRun,
+    Head,
+    NodeUnavailable,
+    PreparedSimulation,
+    Receipt,
+    SignedSwap,
+    UnreadableToken,
+    WalletSnapshot,
+)
+from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.rules.quotes.quote import RouteRequest
+from quietswap.rules.routers import settlers
+from quietswap.rules.tokens import erc20
+from quietswap.rules.tokens.token import Token
+from quietswap.rules.trial.codec import NextBlock, RandBelow
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import UnsignedTransaction
+from quietswap.service.base.clock import Clock
+from quietswap.service.base.concurrency import SingleFlight
+from quietswap.service.node import multicall, reads
+from quietswap.service.node import token_metadata as metadata
+from quietswap.service.node.multicall import ViewCall
+from quietswap.service.node.reads import NewestBlock, from_block, late, read_receipts
+from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.node.simulation.dry_run import DryRunCodec, plain_call, read_plain
+from quietswap.service.node.simulation.overrides import SimulationUnsupported
+from quietswap.service.node.simulation.routes import MeasuresItself, measures_itself
+from quietswap.service.node.simulation.simulator import SwapSimulator
+
+_SETTLER_VIEWS = (
+    ViewCall(settlers.DEPLOYER, settlers.OWNER_OF),
+    ViewCall(settlers.DEPLOYER, settlers.PREV),
+)
+_SETTLERS_TTL_S = 120.0
+"""How long a Settler that 0x withdrew in an emergency may still be offered."""
+_FORK_TTL_S = 600.0
+_LATEST_HEADER = RpcCall("eth_getBlockByNumber", ("latest", False))
+_VIEWS_GAS = 3_000_000
+"""Gas limit of all view calls of one token together. A token may use all the gas it gets."""
+
+
+class NodeChain:
+    """Implements quietswap.rules.chain.records.ChainReader over JSON-RPC.
+
+    `head_ttl_s`: time to live of the cached head; `batch_size`: most calls in one batch (hosted
+    nodes refuse more than 100 to 1000); `below`: random numbers that a simulated contract must not
+    predict; `measures_itself`: routes that need a measurement of the buy token's transfer fee.
+    """
+
+    def __init__(
+        self,
+        rpc: NodeRpcClient,
+        clock: Clock,
+        *,
+        head_ttl_s: float = 0.9,
+        batch_size: int = 100,
+        unknown_token_s: float = 60.0,
+        below: RandBelow = secrets.randbelow,
+        measures_itself: MeasuresItself = measures_itself,
+    ) -> None:
+        self._rpc = rpc
+        self._clock = clock
+        self._head_ttl_s = head_ttl_s
+        self._room = max(batch_size - 2, 1)
+        """Calls of one batch, beside those that tell the chain and the block."""
+        self._below = below
+        self._newest = NewestBlock(clock)
+        self._simulator = SwapSimulator(rpc, clock, below=below, measures_itself=measures_itself)
+        self._tokens = metadata.TokenMetadataCache(clock, unknown_for_s=unknown_token_s)
+        self._settlers: tuple[frozenset[Address], float] | None = None
+        self._settlers_in_flight: SingleFlight[None, frozenset[Address]] = SingleFlight()
+        self._head: tuple[Head, float] | None = None
+        self._in_flight: SingleFlight[None, Head] = SingleFlight()
+        self._forks: TTLCache[None, int | None]
+        self._forks = TTLCache(1, _FORK_TTL_S, timer=clock.monotonic)
+
+    @property
+    def can_simulate(self) -> bool:
+        return self._simulator.can_simulate
+
+    async def head(self, max_age_s: float | None = None) -> Head:
+        """Return a head at most `max_age_s` old, or `head_ttl_s`. Concurrent callers share a call.
+
+        Every read of a wallet for a quote renews it.
+        """
+        ttl_s = self._head_ttl_s if max_age_s is None else max_age_s
+        if self._head and self._clock.monotonic() - self._head[1] < ttl_s:
+            return self._head[0]
+        return await self._in_flight(None, self._ask_head)
+
+    async def _ask_head(self) -> Head:
+        return (await self._at_head([]))[0]
+
+    async def _at_head(self, calls: Sequence[RpcCall]) -> tuple[Head, list[Result]]:
+        """Return the head and the results of further calls; of late backends the newest answer."""
+        answers = []
+        for attempt in range(reads.BACKENDS):
+            await reads.pause(self._clock, attempt)
+            asked_at = self._clock.monotonic()
+            header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
+            head = reads.head(header)
+            answers.append((head, results))
+            if self._newest.has(head.number):
+                self._head = head, asked_at
+                return answers[-1]
+        return max(answers, key=lambda answer: answer[0].number)
+
+    async def next_fork(self) -> int | None:
+        if None not in self._forks:
+            self._forks[None] = None  # who asks meanwhile does not wait
+            with suppress(NodeUnavailable):
+                self._forks[None] = reads.next_fork(await self._rpc.call("eth_config"))
+        return self._forks[None]
+
+    async def token(self, address: Address) -> Token | None:
+        return (await self.tokens(address))[0]
+
+    async def tokens(self, *addresses: Address) -> list[Token | None]:
+        known: dict[Address, Token | None] = {}
+        for address in addresses:
+            with suppress(KeyError):
+                known[address] = self._tokens[address]
+        missing = {one: metadata.views(one) for one in addresses if one not in known}
+        calls = [multicall.call(views, gas=_VIEWS_GAS) for views in missing.values()]
+        for address, result in zip(missing, await self._rpc.batch(calls), strict=True):
+            if isinstance(result, RpcErrorObject) and result.is_verdict:
+                token = None  # its views use all the gas they get
+            else:
+                answers = multicall.answers(result, len(missing[address]))
+                token = metadata.token(address, answers)
+            known[address] = self._tokens[address] = token
+        return [known[address] for address in addresses]
+
+    async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
+        for attempt in range(reads.BACKENDS):
+            await reads.pause(self._clock, attempt)
+            facts = _facts(await self._rpc.batch(_facts_calls(wallet, token, spender)))
+            if self._newest.has(facts.head):
+                return facts
+        raise late(self._newest.number)
+
+    async def wallet_and_dry_run(
+        self, swap: SignedSwap, token: Address, spender: Address
+    ) -> tuple[WalletSnapshot, DryRun]:
+        calls = _facts_calls(swap.wallet, token, spender)
+        for attempt in range(reads.BACKENDS):
+            await reads.pause(self._clock, attempt)
+            runs, answers = await self._run_signed([swap], calls)
+            facts = _facts(answers)
+            if self._newest.has(facts.head):
+                return facts, runs[0]
+        raise late(self._newest.number)
+
+    async def newest_number(self) -> int:
+        number = await reads.newest_number(self._rpc)
+        self._newest.has(number)
+        return number
+
+    async def dry_runs(self, swaps: Sequence[SignedSwap]) -> Sequence[DryRun]:
+        return (await self._run_signed(swaps, ()))[0] if swaps else []
+
+    async def _run_signed(
+        self, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
+    ) -> tuple[list[DryRun], list[Result]]:
+        """Simulate all swaps and run the other calls. Without eth_simulateV1, use eth_call."""
+        if self._simulator.can_simulate:
+            try:
+                return await self._run_on_latest(swaps, others)
+            except SimulationUnsupported:
+                self._simulator.pause_simulation()
+        results = await self._rpc.batch([*map(plain_call, swaps), *others])
+        return [read_plain(one) for one in results[: len(swaps)]], results[len(swaps) :]
+
+    async def _run_on_latest(
+        self, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
+    ) -> tuple[list[DryRun], list[Result]]:
+        """Run all on the cached head, and again on a newer one if one fails or `others`, the facts
+        of the wallet, are of a newer block: it may contain an approval, or new code of the wallet.
+        """
+        head = await self.head()
+        runs, answers = await self._run_on(head, swaps, others)
+        is_late = bool(others) and _facts(answers).head > head.number
+        if is_late or any(run.succeeded is False for run in runs):
+            latest = await self._in_flight(None, self._ask_head)
+            if latest.hash != head.hash:
+                runs, answers = await self._run_on(latest, swaps, others)
+        return runs, answers
+
+    async def _run_on(
+        self, head: Head, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
+    ) -> tuple[list[DryRun], list[Result]]:
+        runs = DryRunCodec(swaps, below=self._below)
+        block = NextBlock.after(head, self._below)
+        results = await self._simulator.blocks.run(lambda b: [*runs.calls(b), *others], block)
+        count = 1 + len(swaps)
+        return runs.read(results[:count]), results[count:]
+
+    async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
+        views = [multicall.eth_balance(wallet), ViewCall(token, erc20.balance_of(wallet))]
+        eth, held = reads.amounts((await self._recent([multicall.call(views)]))[0], 2)
+        return eth, held
+
+    async def _recent(self, calls: Sequence[RpcCall]) -> list[Result]:
+        return await from_block(self._rpc, self._clock, self._newest.number, calls)
+
+    async def prepare_simulation(
+        self, request: RouteRequest, spenders: Sequence[Address]
+    ) -> PreparedSimulation:
+        wallet, token = request.wallet, request.sell.address
+        views = [
+            ViewCall(token, erc20.balance_of(wallet)),
+            *(ViewCall(token, erc20.allowance(wallet, spender)) for spender in spenders),
+        ]
+        head, results = await self._at_head(  # a cached head may be older than the wallet's state
+            [
+                reads.count(wallet, "latest"),
+                reads.count(wallet, "pending"),
+                RpcCall("eth_getBalance", (wallet, "latest")),
+                RpcCall("eth_getCode", (wallet, "latest")),
+                multicall.call(views, gas=_VIEWS_GAS),
+            ]
+        )
+        latest, pending, wei, code, answers = results
+        if isinstance(answers, RpcErrorObject) and answers.is_verdict:
+            raise UnreadableToken("its balances cannot be read")
+        held, *allowed = map(erc20.read_uint, multicall.answers(answers, len(views)))
+        if held is None:
+            raise UnreadableToken("it does not tell the wallet's balance")
+        allowances = {s: a or 0 for s, a in zip(spenders, allowed, strict=True)}
+        return await self._simulator.prepare_simulation(
+            request,
+            head,
+            AccountState(
+                reads.quantity(latest),
+                await self._with_mempool(request.wallet, latest, pending),
+                reads.quantity(wei),
+                held,
+                allowances,
+                reads.hex_bytes(code),
+            ),
+        )
+
+    async def _with_mempool(self, wallet: Address, latest: Result, pending: Result) -> int:
+        """Return the count with the mempool; without, where a node says twice that it has none."""
+        if not reads.is_quantity(pending):
+            [pending] = await self._rpc.batch([reads.count(wallet, "pending")])
+        return reads.quantity(pending if reads.is_quantity(pending) else latest)
+
+    async def settlers(self) -> frozenset[Address]:
+        if self._settlers and self._clock.monotonic() < self._settlers[1] + _SETTLERS_TTL_S:
+            return self._settlers[0]
+        return await self._settlers_in_flight(None, self._ask_settlers)
+
+    async def _ask_settlers(self) -> frozenset[Address]:
+        """Read the current Settler and the previous one, which stays valid, at one block."""
+        asked_at = self._clock.monotonic()
+        found = settlers.genuine(*await multicall.read_views(self._rpc, _SETTLER_VIEWS))
+        self._settlers = found, asked_at
+        return found
+
+    async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
+        call = {
+            "from": wallet,
+            "to": params.to,
+            "data": "0x" + params.data.hex(),
+            "value": hex(params.value),
+        }
+        asked = [RpcCall("eth_estimateGas", (call, "latest"))]
+        [result] = await self._recent(asked)
+        if isinstance(result, RpcErrorObject):
+            await self.newest_number()  # an older block may lack an approval
+            [result] = await self._recent(asked)
+        if isinstance(result, RpcErrorObject):
+            run = read_plain(result)
+            if run.succeeded is False:
+                raise CallReverts(run.reason)
+            if result.is_verdict:
+                return None
+        return reads.quantity(result)
+
+    async def block(self, number: int) -> Block | None:
+        block = await self._block("eth_getBlockByNumber", hex(number), number)
+        if block and block.number != number:
+            raise NodeUnavailable("the node returned another block than requested")
+        return block
+
+    async def block_by_hash(self, block_hash: str) -> Block | None:
+        block = await self._block("eth_getBlockByHash", block_hash, 0)
+        if block and block.hash != block_hash.lower():
+            raise NodeUnavailable("the node returned another block than requested")
+        return block
+
+    async def _block(self, method: str, which: str, number: int) -> Block | None:
+        """Return a block; one that is missing up to the newest block is asked for again."""
+        result = await self._rpc.call(method, which, True)
+        missing = isinstance(result, RpcErrorObject) or reads.block(result) is None
+        if missing and 0 < self._newest.number >= number:
+            [result] = await self._recent([RpcCall(method, (which, True))])
+        return reads.block(result)
+
+    async def finalized_number(self) -> int:
+        header = await self._rpc.call("eth_getBlockByNumber", "finalized", False)
+        return reads.head(header).number
+
+    async def receipts(self, tx_hashes: Sequence[str]) -> Mapping[str, Receipt | None]:
+        return await read_receipts(self._rpc, tx_hashes, self._room, self._newest)
+
+    async def pending_nonce(self, wallet: Address) -> int:
+        counts = [reads.count(wallet, "latest"), reads.count(wallet, "pending")]
+        return await self._with_mempool(wallet, *await self._recent(counts))
+
+    async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
+        results = await self._batches([reads.count(wallet, "latest") for wallet in wallets])
+        return {w: reads.quantity(r) for w, r in zip(wallets, results, strict=True)}
+
+    async def nonces_at(
+        self, number: int, block_hash: str, wallets: Sequence[Address]
+    ) -> Mapping[Address, int]:
+        counts: dict[Address, int] = {}
+        for start in range(0, len(wallets), self._room):
+            part = wallets[start : start + self._room]
+            header, *results = await self._rpc.batch(
+                [
+                    RpcCall("eth_getBlockByNumber", (hex(number), False)),
+                    *(reads.count(wallet, hex(number)) for wallet in part),
+                ]
+            )
+            if reads.head(header).hash != block_hash:
+                raise NodeUnavailable(f"the node has another block {number} than it had shown")
+            counts |= {w: reads.quantity(r) for w, r in zip(part, results, strict=True)}
+        return counts
+
+    async def _batches(self, calls: Sequence[RpcCall]) -> list[Result]:
+        results: list[Result] = []
+        for start in range(0, len(calls), self._room):
+            results += await self._recent(calls[start : start + self._room])
+        return results
+
+
+def _facts_calls(wallet: Address, token: Address, spender: Address) -> list[RpcCall]:
+    views = [
+        multicall.eth_balance(wallet),
+        ViewCall(token, erc20.balance_of(wallet)),
+        ViewCall(token, erc20.allowance(wallet, spender)),
+    ]
+    return [
+        RpcCall("eth_blockNumber"),
+        reads.count(wallet, "latest"),
+        RpcCall("eth_getCode", (wallet, "latest")),
+        multicall.call(views),
+    ]
+
+
+def _facts(results: Sequence[Result]) -> WalletSnapshot:
+    number, nonce, code, answers = results
+    eth, held, allowed = reads.amounts(answers, 3)
+    return WalletSnapshot(
+        reads.quantity(number),
+        reads.quantity(nonce),
+        eth,
+        held,
+        allowed,
+        reads.hex_bytes(code),
+    )

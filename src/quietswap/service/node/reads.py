@@ -1,0 +1,391 @@
+"""JSON-RPC results as domain values. An error or a malformed result raises NodeUnavailable.
+
+Field names: https://ethereum.github.io/execution-apis/api-documentation/
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from quietswap.rules.chain import rpc_wire
+from quietswap.rules.chain.received import MOVEMENT_TOPICS, Movements, TokenLog, net_movements
+from quietswap.rules.chain.records import Block, BlockTransaction, Head, NodeUnavailable, Receipt
+from quietswap.rules.chain.rpc_wire import (
+    MalformedResult,
+    Result,
+    RpcCall,
+    RpcErrorObject,
+    value,
+    value_or_none,
+)
+from quietswap.rules.safety.wallet_effects import wallet_word
+from quietswap.rules.tokens import erc20
+from quietswap.rules.trial.codec import NodeLog
+from quietswap.rules.tx import address as addresses
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.fees import next_base_fee
+from quietswap.service import observe
+from quietswap.service.base.clock import Clock
+from quietswap.service.node import multicall
+from quietswap.service.node.rpc import NodeReads, NodeRpcClient
+
+_ADDRESS = re.compile(r"0x[0-9a-f]{40}", re.ASCII)
+_WORD = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+_MOST_TOPICS = 4
+
+
+class _Header(msgspec.Struct, frozen=True, rename="camel"):
+    number: str
+    hash: str
+    parent_hash: str
+    timestamp: str
+    gas_used: str
+    gas_limit: str
+    base_fee_per_gas: str
+    miner: str | None = None
+    block_access_list_hash: str | None = None
+
+
+class _Transaction(msgspec.Struct, frozen=True, rename={"sender": "from"}):
+    hash: str
+    sender: str
+    nonce: str
+    value: str
+    input: str
+    to: str | None = None
+
+
+class _Fork(msgspec.Struct, frozen=True, rename="camel"):
+    activation_time: int
+
+
+class _Forks(msgspec.Struct, frozen=True):
+    """The next set of rules that a node knows (https://eips.ethereum.org/EIPS/eip-7910)."""
+
+    next: _Fork | None = None
+
+
+class _Block(msgspec.Struct, frozen=True, rename="camel"):
+    number: str
+    hash: str
+    parent_hash: str
+    timestamp: str
+    transactions: list[_Transaction]
+
+
+class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
+    """Some nodes omit fields while they index the block.
+
+    `sender` and `logs` are optional, because an inclusion does not depend on them.
+    """
+
+    transaction_hash: str
+    block_number: str
+    block_hash: str
+    status: str
+    gas_used: str
+    effective_gas_price: str
+    sender: object = msgspec.field(default=None, name="from")
+    logs: msgspec.Raw = msgspec.Raw(b"")
+
+
+def count(wallet: Address, block: str) -> RpcCall:
+    return RpcCall("eth_getTransactionCount", (wallet, block))
+
+
+def hex_bytes(result: Result) -> bytes:
+    return rpc_wire.hex_bytes(value(result, str))
+
+
+def quantity(result: Result) -> int:
+    return rpc_wire.quantity(value(result, str))
+
+
+def is_quantity(result: Result) -> bool:
+    try:
+        quantity(result)
+    except NodeUnavailable:
+        return False
+    return True
+
+
+def amounts(result: Result, count: int) -> list[int]:
+    """Return the numbers that `count` views of one multicall returned."""
+    answers = [erc20.read_uint(answer) for answer in multicall.answers(result, count)]
+    known = [amount for amount in answers if amount is not None]
+    if len(known) != count:
+        raise NodeUnavailable("the token does not tell a balance or an allowance")
+    return known
+
+
+def known(number: int | None) -> int:
+    """Return a number that every node can tell."""
+    if number is None:
+        raise NodeUnavailable("the node does not tell the block or the ETH balance")
+    return number
+
+
+def _hash(text: str) -> str:
+    if not _WORD.fullmatch(text):
+        raise MalformedResult("not a 32-byte hash")
+    return text.lower()
+
+
+def _account(text: str) -> Address:
+    try:
+        return addresses.from_any_case(text)
+    except addresses.BadAddress as error:
+        raise MalformedResult("not an address") from error
+
+
+def head(result: Result) -> Head:
+    wire, number = value(result, _Header), rpc_wire.quantity
+    base_fee, gas_limit = number(wire.base_fee_per_gas), number(wire.gas_limit)
+    return Head(
+        number=number(wire.number),
+        hash=_hash(wire.hash),
+        parent_hash=_hash(wire.parent_hash),
+        time=number(wire.timestamp),
+        base_fee=base_fee,
+        next_base_fee=next_base_fee(base_fee, number(wire.gas_used), gas_limit),
+        coinbase=None if wire.miner is None else _account(wire.miner),
+        gas_limit=gas_limit,
+        is_amsterdam=wire.block_access_list_hash is not None,
+    )
+
+
+def next_fork(result: Result) -> int | None:
+    """Return the Unix time of the next fork; None if none is planned."""
+    found = value(result, _Forks).next
+    return None if found is None else found.activation_time
+
+
+def block(result: Result) -> Block | None:
+    """Return a block with its transactions; None if the node does not know it."""
+    wire = value_or_none(result, _Block)
+    if wire is None:
+        return None
+    return Block(
+        number=rpc_wire.quantity(wire.number),
+        hash=_hash(wire.hash),
+        parent_hash=_hash(wire.parent_hash),
+        time=rpc_wire.quantity(wire.timestamp),
+        transactions=tuple(map(_transaction, wire.transactions)),
+    )
+
+
+def _transaction(wire: _Transaction) -> BlockTransaction:
+    if not wire.input.startswith("0x") or len(wire.input) % 2:
+        raise MalformedResult("not hex data")
+    return BlockTransaction(
+        hash=_hash(wire.hash),
+        sender=_account(wire.sender),
+        nonce=rpc_wire.quantity(wire.nonce),
+        to=None if wire.to is None else _account(wire.to),
+        value=rpc_wire.quantity(wire.value),
+        data_size=len(wire.input) // 2 - 1,
+    )
+
+
+def receipt(result: Result, tx_hash: str) -> Receipt | None:
+    """Return a receipt; None if it is missing, incomplete or of another transaction."""
+    if isinstance(result, RpcErrorObject):
+        raise NodeUnavailable(f"the node answered error {result.code}: {result.message}")
+    try:
+        wire, number = value(result, _Receipt), rpc_wire.quantity
+        status = number(wire.status)
+        if _hash(wire.transaction_hash) != tx_hash.lower() or status > 1:
+            return None
+        sender = _sender(wire.sender)
+        return Receipt(
+            tx_hash=tx_hash,
+            block_number=number(wire.block_number),
+            block_hash=_hash(wire.block_hash),
+            succeeded=status == 1,
+            gas_used=number(wire.gas_used),
+            effective_gas_price=number(wire.effective_gas_price),
+            sender=sender,
+            movements=None if sender is None else movements(sender, wire.logs),
+        )
+    except MalformedResult:
+        return None
+
+
+def _sender(text: object) -> Address | None:
+    try:
+        return _account(text) if isinstance(text, str) else None
+    except MalformedResult:
+        return None
+
+
+def movements(sender: Address, logs: msgspec.Raw) -> Movements | None:
+    """Return the net change of `sender` by token; None if the logs are missing or malformed.
+
+    A transaction may emit thousands of logs, most of them about pools. So a log is parsed only if
+    it contains the sender's address, and only its sum is kept.
+    """
+    try:
+        return net_movements(sender, _logs_of(sender, value(logs, list[NodeLog])))
+    except ValueError:
+        return None
+
+
+def _logs_of(sender: Address, logs: list[NodeLog]) -> Iterator[TokenLog]:
+    word = wallet_word(sender)
+    for log in logs:
+        if not log.topics or log.topics[0].lower() not in MOVEMENT_TOPICS:
+            continue
+        if any(word in text.lower() for text in (*log.topics[1:], log.data)):
+            yield _token_log(log)
+
+
+def _token_log(log: NodeLog) -> TokenLog:
+    token = log.address.lower()
+    if not _ADDRESS.fullmatch(token) or not log.data.startswith("0x"):
+        raise ValueError("a log without an address or without hex data")
+    if len(log.topics) > _MOST_TOPICS or not all(map(_WORD.fullmatch, log.topics)):
+        raise ValueError("a log has at most 4 topics of 32 bytes")
+    topics = tuple([bytes.fromhex(topic[2:]) for topic in log.topics])
+    return TokenLog(token, topics, bytes.fromhex(log.data[2:]))
+
+
+# Several backends behind one URL: one that lags answers from an older block than another before.
+#
+# Such an answer is late, not false. A read is repeated until a backend answers that has the newest
+# block which was seen; `eth_blockNumber` in the same batch tells it.
+
+BACKENDS = 6
+"""Requests until a read gives up: with 30 % of them late, 1 of 1 400 reads does."""
+_PAUSE_S = 0.02
+_NEWEST_S = 12.0
+"""A slot: then a node that is still behind counts as the chain, for example after a failover."""
+_HEIGHT = RpcCall("eth_blockNumber")
+
+
+class NewestBlock:
+    """The highest block number that any answer has shown in the last slot; 0 without one."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self._number, self._seen_at = 0, 0.0
+
+    @property
+    def number(self) -> int:
+        return self._number if self.clock.monotonic() - self._seen_at < _NEWEST_S else 0
+
+    def has(self, number: int) -> bool:
+        """Return whether an answer from block `number` is not late, and record the number."""
+        if number < self.number:
+            return False
+        self._number, self._seen_at = number, self.clock.monotonic()
+        return True
+
+
+async def pause(clock: Clock, attempt: int) -> None:
+    """Wait before request `attempt`, from 0: the second follows at once, later pauses double."""
+    if attempt > 1:
+        await clock.sleep(_PAUSE_S * 2 ** (attempt - 2))
+
+
+async def from_block(
+    rpc: NodeReads, clock: Clock, number: int, calls: Sequence[RpcCall]
+) -> list[Result]:
+    """Return the results of a backend that has block `number`. Raises NodeUnavailable."""
+    for attempt in range(BACKENDS):
+        await pause(clock, attempt)
+        height, *results = await rpc.batch([_HEIGHT, *calls])
+        if quantity(height) >= number:
+            return results
+    raise late(number)
+
+
+def late(number: int) -> NodeUnavailable:
+    """Return the error of a node whose backends are all behind block `number`."""
+    return NodeUnavailable(f"the node answers from blocks before {number}, which it had shown")
+
+
+async def newest_number(rpc: NodeReads) -> int:
+    """Return the highest block of several backends, asked at once. Raises NodeUnavailable."""
+    asked = (rpc.batch([_HEIGHT]) for _ in range(BACKENDS))
+    replies = await asyncio.gather(*asked, return_exceptions=True)
+    heights = [quantity(reply[0]) for reply in replies if not isinstance(reply, BaseException)]
+    if not heights:
+        raise NodeUnavailable("the node does not tell its newest block")
+    return max(heights)
+
+
+# Receipts in batches that shrink, because the sender of a transaction decides how large one is.
+#
+# A transaction of 2**24 gas can write about 2 MB of logs, which is 4 MB of JSON. A few of them
+# exceed the largest body that is read, or the largest batch that a node answers.
+
+
+async def read_receipts(
+    rpc: NodeRpcClient, tx_hashes: Sequence[str], batch_size: int, newest: NewestBlock
+) -> Mapping[str, Receipt | None]:
+    """Return receipts by hash, None where there is none; unreadable ones are left out.
+
+    After a failed batch the node must answer a small call; then the batches that follow have half
+    the size. So at most log2(`batch_size`) batches fail, and one more for each unreadable receipt.
+    Each other batch has at least one receipt. Raises NodeUnavailable if the small call fails, too,
+    and if receipts are missing in all backends' answers because these are late.
+    """
+    found: dict[str, Receipt | None] = {}
+    unread: dict[str, str] = {}
+    waiting, size, tries = list(tx_hashes), batch_size, 0
+    while waiting:
+        piece, waiting = waiting[:size], waiting[size:]
+        try:
+            height, *results = await rpc.batch([_HEIGHT, *(_call(tx_hash) for tx_hash in piece)])
+            is_late = not newest.has(quantity(height))
+        except NodeUnavailable as error:
+            await _probe(rpc)
+            if len(piece) > 1:
+                waiting = piece + waiting
+                size = len(piece) // 2
+            else:
+                unread[piece[0]] = str(error)
+            continue
+        refused = _keep(piece, results, found)
+        missing = [one for one in piece if is_late and found.get(one, ...) is None]
+        if missing:
+            tries += 1
+            if tries == BACKENDS:
+                raise late(newest.number)
+            await pause(newest.clock, tries)
+            waiting = [*missing, *waiting]
+        if len(refused) < len(piece):
+            waiting = [*refused, *waiting]
+        else:
+            await _probe(rpc)
+            unread |= refused
+    if unread:
+        observe.receipts_unread(unread)
+    return found
+
+
+def _call(tx_hash: str) -> RpcCall:
+    return RpcCall("eth_getTransactionReceipt", (tx_hash,))
+
+
+async def _probe(rpc: NodeRpcClient) -> None:
+    quantity(await rpc.call("eth_blockNumber"))
+
+
+def _keep(
+    piece: Sequence[str], results: Sequence[Result], found: dict[str, Receipt | None]
+) -> dict[str, str]:
+    """Add the receipts to `found`. Return the refused hashes with the reason, to be asked again.
+
+    A node that limits the bytes of a batch answers its first calls, and the others with errors
+    (`rpc.batch-response-max-size` of geth).
+    """
+    refused: dict[str, str] = {}
+    for tx_hash, result in zip(piece, results, strict=True):
+        if isinstance(result, RpcErrorObject):
+            refused[tx_hash] = f"the node answered error {result.code}: {result.message}"
+        else:
+            found[tx_hash] = receipt(result, tx_hash)
+    return refused

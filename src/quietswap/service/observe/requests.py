@@ -1,0 +1,176 @@
+"""One function per event of a request that is logged or counted: its key, and its answer."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from quietswap.rules.operator.figures import BOUNDS, Figure, Measure, rounded
+from quietswap.service.observe import metrics
+from quietswap.service.observe.logs import RequestContext, current, log, log_request
+from quietswap.service.observe.traces import name_request
+
+
+def request_began(request_id: str, client: str | None = None) -> None:
+    """A request started. Its log lines contain its id, its own line also `client`."""
+    current.set(RequestContext(request_id, client))
+
+
+def revoked_key_used(key_id: str) -> None:
+    """The current request has a revoked key. The id is not a secret."""
+    asked = current.get()
+    if asked is not None:
+        asked.revoked_key = key_id
+
+
+def key_recognised(key_id: str, client_id: str) -> None:
+    """The current request has this key of this client. The ids are not secrets."""
+    asked = current.get()
+    if asked is not None:
+        asked.key, asked.client_id = key_id, client_id
+
+
+def wallet_rpc_token_recognised(token_id: str, client_id: str) -> None:
+    """The current request has this token of the wallet RPC endpoint. The ids are not secrets."""
+    asked = current.get()
+    if asked is not None:
+        asked.key, asked.client_id = token_id, client_id
+
+
+def wallet_rpc_answered(method: str, code: int) -> None:
+    """A wallet's call was answered; `method` is of the allow list or `other`, 0 is no error."""
+    known = code if code in _RPC_CODES else _NODE_ERROR
+    metrics.wallet_rpc_calls(method, str(known) if known else "OK").inc()
+
+
+_NODE_ERROR = -32000
+_RPC_CODES = frozenset((0, -32600, -32601, -32602, -32603, -32001, -32002, -32003, -32005))
+"""Codes of this service. A node chooses its codes freely, so those count as one."""
+
+
+def key_uses_kept(reason: str) -> None:
+    """The last uses of API keys could not be stored. They are stored a minute later."""
+    log.warning("key_uses_kept", reason=reason)
+
+
+def request_refused(code: str) -> None:
+    """The current request gets this error code."""
+    asked = current.get()
+    if asked is not None:
+        asked.code = code
+
+
+def request_unserved(request_id: str, route: str, reason: str) -> None:
+    """A request got 503, because a store or the node is unavailable."""
+    log.warning("request_unserved", request=request_id, route=route, reason=reason)
+
+
+def request_failed(request_id: str, route: str, error: BaseException) -> None:
+    """A request failed unexpectedly. The caller receives only the request id."""
+    log.error("request_failed", request=request_id, route=route, exc_info=error)
+
+
+def request_answered(endpoint: str, status: int, seconds: float) -> None:
+    """A request was answered. Successful reads of pages are counted, but not logged.
+
+    The length of a stream says nothing of how fast the service is: it is only logged.
+    """
+    asked = current.get() or RequestContext("")
+    metrics.requests(endpoint, status, asked.code).inc()
+    if endpoint != "event_stream" or status != 200:
+        metrics.request_seconds(endpoint).observe(seconds)
+    if asked.client_id is not None:
+        _count_for_client(asked.client_id, endpoint, asked.code)
+    name_request(endpoint, status, asked.request)
+    if endpoint != "other" or status != 200:
+        line: dict[str, object] = {
+            "request": asked.request,
+            "endpoint": endpoint,
+            "status": status,
+            "code": asked.code,
+            "ms": round(seconds * 1000, 1),
+            "key": asked.key,
+            "client_id": asked.client_id,
+        }
+        if asked.client is not None:
+            line["client"] = asked.client
+        if asked.revoked_key is not None:
+            line["revoked_key"] = asked.revoked_key
+        log_request(**line)
+
+
+def _count_for_client(client_id: str, endpoint: str, code: str) -> None:
+    client = metrics.client_label(client_id)
+    metrics.client_requests(client, endpoint).inc()
+    if code in _LIMIT_CODES:
+        metrics.client_refusals(client, code).inc()
+
+
+_LIMIT_CODES = frozenset(
+    {
+        "RATE_LIMIT_EXCEEDED",
+        "FORBIDDEN",
+        "WALLET_NOT_ALLOWED",
+        "TOKEN_NOT_ALLOWED",
+        "SWAP_VALUE_UNKNOWN",
+        "SWAP_VALUE_LIMIT_EXCEEDED",
+        "QUOTE_LIMIT_EXCEEDED",
+        "OPEN_ORDER_LIMIT_EXCEEDED",
+        "DAILY_VALUE_LIMIT_EXCEEDED",
+    }
+)
+
+
+# Counts for the operator view, kept in memory until a background task stores them.
+#
+# They cost one dictionary operation per event, and nothing where the view is switched off.
+# Subjects and details are names of the settings and of closed lists, so their number is bounded.
+
+
+_MOST = 10_000
+"""Different figures in memory while the database does not answer; further ones are not counted."""
+
+
+class _Figures:
+    def __init__(self) -> None:
+        self.counts: Counter[Figure] | None = None
+
+
+_kept = _Figures()
+
+
+def keep_figures() -> None:
+    """Count from now on."""
+    _kept.counts = Counter()
+
+
+def keeps_figures() -> bool:
+    """Return whether events are counted: some need a read that nothing else needs."""
+    return _kept.counts is not None
+
+
+def forget_figures() -> None:
+    """Stop counting, and forget what was not taken."""
+    _kept.counts = None
+
+
+def count(measure: Measure, subject: str, detail: str = "", value: float = 0) -> None:
+    """Count one event if the operator view is on. `value` is rounded for measures that have one."""
+    counts = _kept.counts
+    if counts is None:
+        return
+    figure = Figure(
+        measure, subject, detail, rounded(measure, round(value)) if measure in BOUNDS else 0
+    )
+    if figure in counts or len(counts) < _MOST:
+        counts[figure] += 1
+
+
+def take_figures() -> Mapping[Figure, int]:
+    """Return what was counted since the last call, and forget it."""
+    counts, _kept.counts = _kept.counts, Counter()
+    return counts or {}
+
+
+def return_figures(figures: Mapping[Figure, int]) -> None:
+    """Count figures again that could not be stored."""
+    if _kept.counts is not None:
+        _kept.counts.update(figures)

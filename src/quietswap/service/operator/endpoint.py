@@ -1,0 +1,386 @@
+"""`/operator` and everything below it: login, pages, actions, the event stream and the assets.
+
+Order of checks: the session, then the form of a post (origin and token), then the page. Every
+answer to a person's browser is HTML, also a refusal.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import ClassVar
+from urllib.parse import parse_qsl
+
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.errors.base import RequestError
+from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.service import observe
+from quietswap.service.api.operation import ApiOptions
+from quietswap.service.api.parsing.body import BodyMemory, BodyMemoryFull, read_body
+from quietswap.service.api.parsing.headers import (
+    client_address,
+    cookie_value,
+    is_same_origin,
+    set_cookie,
+)
+from quietswap.service.base.clock import Clock
+from quietswap.service.operator.act import OperatorParts, form_token
+from quietswap.service.operator.page import (
+    PATH,
+    SECURITY_HEADERS,
+    OperatorOptions,
+    PageRequest,
+    page,
+    redirect,
+)
+from quietswap.service.operator.pages import Views
+
+_ASSETS = {"operator.css": "text/css; charset=utf-8", "operator.js": "text/javascript"}
+_MINUTE_S = 60
+_FORM_S = 3600
+"""Seconds in which a login form can be sent."""
+_UNREADABLE = ("This request cannot be read", 400, "Nothing was changed.")
+
+# A request of the operator view: its cookies, its query, its form, and where it comes from.
+
+
+SESSION_COOKIE = "quietswap_operator"
+FORM_COOKIE = "quietswap_operator_form"
+"""Of the login form, where there is no session yet."""
+_SESSION = re.compile(r"qt_[0-9a-f]{64}")
+_FORM = "application/x-www-form-urlencoded"
+_MOST_BYTES = 8192
+_WITHIN_S = 15.0
+_MOST_FIELDS = 20
+
+
+class Forged(Exception):
+    """The request does not come from an operator page, or its form is not of this session."""
+
+
+def cookie_name(name: str, *, secure: bool) -> str:
+    """Return the name as browsers know it. With the prefix, plain HTTP cannot set the cookie.
+
+    `__Host-` would be stricter, but demands the path of the whole host.
+    """
+    return f"__Secure-{name}" if secure else name
+
+
+def session_secret(scope: Scope, *, secure: bool) -> str | None:
+    """Return the secret of the operator's session in the cookie; None without one."""
+    secret = cookie_value(scope["headers"], cookie_name(SESSION_COOKIE, secure=secure)) or ""
+    return secret if _SESSION.fullmatch(secret) else None
+
+
+def query_of(scope: Scope) -> dict[str, str]:
+    """Return the query by name; the first value of a name counts."""
+    pairs = parse_qsl(
+        scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace"
+    )
+    return dict(reversed(pairs[:_MOST_FIELDS]))
+
+
+async def form_of(
+    scope: Scope, receive: Receive, memory: BodyMemory, sender: str
+) -> dict[str, str]:
+    """Return the fields of a posted form of this view. Raises Forged and the errors of bodies.
+
+    Every browser sends `Origin` with a form. `sender` is whose memory holds the body: strangers at
+    the login cannot use up that of operators.
+    """
+    headers = dict(scope["headers"])
+    if b"origin" not in headers or not is_same_origin(scope["headers"], needs_origin=True):
+        raise Forged
+    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != _FORM.encode():
+        raise Forged
+    with memory.reserve(sender) as grow:
+        body = await read_body(headers, receive, _MOST_BYTES, _WITHIN_S, grow)
+    try:
+        pairs = parse_qsl(
+            body.decode(), keep_blank_values=True, errors="replace", max_num_fields=_MOST_FIELDS
+        )
+    except ValueError as error:  # more fields, or bytes that are not UTF-8
+        raise Forged from error
+    return dict(pairs)
+
+
+def check_token(form: Mapping[str, str], expected: str) -> None:
+    """Compare the form's token in constant time. Raises Forged."""
+    if not hmac.compare_digest(form.get("token", "").encode(), expected.encode()):
+        raise Forged
+
+
+def cookie(name: str, value: str, max_age_s: int, *, secure: bool) -> str:
+    """Return a Set-Cookie header: only below /operator, unreadable by scripts, no other site."""
+    named = cookie_name(name, secure=secure)
+    return set_cookie(named, value, max_age_s, path=PATH, secure=secure)
+
+
+# The event stream that lets an open page refresh itself when any process counted something.
+#
+# It carries no data: a page reads itself again, with its own checks. One statement a second reads a
+# row for each process, so it does not depend on orders or clients. The session is checked as often.
+
+
+MOST_STREAMS = 50
+"""Open streams of one process."""
+_EVERY_S = 1.0
+_BEATS = 10
+"""Polls between two lines that keep the connection open."""
+_SLOW_S = 15.0
+_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"x-accel-buffering", b"no"),
+    *((name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()),
+]
+
+
+class OperatorStream:
+    """Counts the open streams of this process and serves each."""
+
+    def __init__(
+        self,
+        changes: Callable[[], Awaitable[int]],
+        is_stopping: Callable[[], bool],
+        clock: Clock,
+    ) -> None:
+        self._changes = changes
+        self._is_stopping = is_stopping
+        self._clock = clock
+        self._open = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether no further stream is served."""
+        return self._open >= MOST_STREAMS
+
+    async def serve(
+        self, is_live: Callable[[], Awaitable[bool]], receive: Receive, send: Send
+    ) -> None:
+        """Send `changed` after each change until the session, the client or the process ends."""
+        self._open += 1
+        leaving = asyncio.create_task(_until_gone(receive))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+            await _send(send, b"retry: 3000\n\n")
+            await self._follow(is_live, leaving, send)
+            await send(_body(b"", more=False))
+        except TimeoutError:
+            pass  # a client that takes no data; the server closes the connection
+        finally:
+            self._open -= 1
+            leaving.cancel()
+
+    async def _follow(
+        self, is_live: Callable[[], Awaitable[bool]], leaving: "asyncio.Task[None]", send: Send
+    ) -> None:
+        known: int | None = None
+        beat = 0
+        while not leaving.done() and not self._is_stopping():
+            try:
+                if not await is_live():
+                    await _send(send, b"event: ended\ndata: session\n\n")
+                    return
+                seen = await self._changes()
+            except StoreUnavailable:
+                seen = known if known is not None else 0
+            if known is not None and seen != known:
+                await _send(send, b"event: changed\ndata: 1\n\n")
+            known, beat = seen, beat + 1
+            if beat % _BEATS == 0:
+                await _send(send, b": beat\n\n")
+            await self._clock.sleep(_EVERY_S)
+
+
+async def _send(send: Send, text: bytes) -> None:
+    async with asyncio.timeout(_SLOW_S):
+        await send(_body(text, more=True))
+
+
+def _body(text: bytes, *, more: bool) -> Message:
+    return {"type": "http.response.body", "body": text, "more_body": more}
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorEndpoint:
+    """The ASGI endpoint of the operator view."""
+
+    name: ClassVar[str] = "operator"
+    """The name in log lines and metrics."""
+
+    parts: OperatorParts
+    options: OperatorOptions
+    api_options: ApiOptions
+    body_memory: BodyMemory
+    stream: OperatorStream
+    views: Views
+    clock: Clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request."""
+        path = scope["path"].removeprefix(PATH)
+        try:
+            if path == "/stream":
+                await self._stream(scope, receive, send)
+                return
+            response = await self._answer(scope, receive, path)
+        except Forged:
+            response = _refusal("This form cannot be used", 403, "It is old, or of another page.")
+        except (StoreUnavailable, NodeUnavailable) as error:
+            observe.request_unserved(scope["state"]["request_id"], self.name, str(error))
+            said = "The database does not answer. Try again in a few seconds."
+            response = _refusal("Not available", 503, said)
+        except (RequestError, BodyMemoryFull):
+            response = _refusal(*_UNREADABLE)
+        await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, path: str) -> Response:
+        method = scope["method"]
+        if method not in ("GET", "HEAD", "POST"):
+            refusal = _refusal("Method not allowed", 405, "Pages are read with GET.")
+            refusal.headers["allow"] = "GET, HEAD, POST"
+            return refusal
+        if path.startswith("/assets/"):
+            return _asset(path.removeprefix("/assets/"))
+        if path == "/login":
+            if method == "POST":
+                return await self._log_in(scope, receive)
+            return self._login_form()
+        secret = session_secret(scope, secure=self.options.secure)
+        session = None if secret is None else await self.parts.sessions.find(secret)
+        if secret is None or session is None:
+            return redirect("/login")
+        token = form_token(secret)
+        form: Mapping[str, str] = {}
+        if method == "POST":
+            form = await form_of(scope, receive, self.body_memory, "operator")
+            check_token(form, token)
+        if method == "POST" and path == "/logout":
+            return await self._log_out(secret)
+        request = PageRequest(path.rstrip("/"), query_of(scope), session, token, form)
+        if not request.is_text:
+            return _refusal(*_UNREADABLE)
+        found = await (self.views.act(request) if method == "POST" else self.views.show(request))
+        return found or _refusal("Not found", 404, "There is no such page.")
+
+    def _login_form(self, fault: str | None = None, status: int = 200) -> Response:
+        """Return the form with a token of its own: a page of another site has no such cookie."""
+        secret = secrets.token_hex(32)
+        response = page("login.html", status, token=_login_token(secret), fault=fault)
+        response.headers.append(
+            "set-cookie", cookie(FORM_COOKIE, secret, _FORM_S, secure=self.options.secure)
+        )
+        return response
+
+    def _form_secret(self, scope: Scope) -> str:
+        name = cookie_name(FORM_COOKIE, secure=self.options.secure)
+        return cookie_value(scope["headers"], name) or ""
+
+    async def _log_in(self, scope: Scope, receive: Receive) -> Response:
+        form = await form_of(scope, receive, self.body_memory, "operator login")
+        check_token(form, _login_token(self._form_secret(scope)))
+        found = await self.parts.sessions.log_in(form.get("secret", "").strip()[:200])
+        if found is None:
+            return await self._refused(scope)
+        _, session = found
+        response = redirect("")
+        lasts, secure = self.options.session_s, self.options.secure
+        for header in (
+            cookie(SESSION_COOKIE, session, lasts, secure=secure),
+            cookie(FORM_COOKIE, "", 0, secure=secure),
+        ):
+            response.headers.append("set-cookie", header)
+        return response
+
+    async def _refused(self, scope: Scope) -> Response:
+        """Count a wrong secret of a client address, and answer.
+
+        A right one is never refused: others may share the operator's address. A secret has 256
+        random bits, so what is limited is work and the noise in the log, not the chance of a guess.
+        """
+        client = client_address(scope, self.api_options.trusted_proxies)
+        window = await self.parts.guesses.hit(
+            f"operator:{client}", self.options.logins_per_minute, _MINUTE_S
+        )
+        if window.allowed:
+            return self._login_form("This secret is not valid.", 403)
+        wait_s = max(-(-(window.reset_ms - self.clock.now_ms()) // 1000), 1)
+        response = self._login_form(
+            f"This secret is not valid, as many others of this address. Wait {wait_s} seconds.", 429
+        )
+        response.headers["retry-after"] = str(wait_s)
+        return response
+
+    async def _log_out(self, secret: str) -> Response:
+        await self.parts.sessions.log_out(secret)
+        response = redirect("/login")
+        response.headers.append(
+            "set-cookie", cookie(SESSION_COOKIE, "", 0, secure=self.options.secure)
+        )
+        return response
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        secret = session_secret(scope, secure=self.options.secure)
+
+        async def is_live() -> bool:
+            return secret is not None and await self.parts.sessions.find(secret) is not None
+
+        response = None
+        if scope["method"] != "GET":
+            response = _refusal("Method not allowed", 405, "The stream is read with GET.")
+            response.headers["allow"] = "GET"
+        elif not await is_live():
+            response = _refusal("Not logged in", 403, "The session has ended.")
+        elif self.stream.is_full:
+            response = _refusal("Too many streams", 503, "Close a page of this view.")
+        if response is not None:
+            await response(scope, receive, send)
+            return
+        await self.stream.serve(is_live, receive, send)
+
+
+def _login_token(secret: str) -> str:
+    return hmac.new(secret.encode(), b"operator login", hashlib.sha256).hexdigest()
+
+
+def _refusal(title: str, status: int, said: str) -> Response:
+    return page("refusal.html", status, title=title, said=said)
+
+
+def _asset(name: str) -> Response:
+    if name not in _ASSETS:
+        return _refusal("Not found", 404, "There is no such file.")
+    return Response(_content(name), headers=SECURITY_HEADERS, media_type=_ASSETS[name])
+
+
+@cache
+def _content(name: str) -> bytes:
+    return resources.files("quietswap.service.operator").joinpath("assets", name).read_bytes()
+
+
+def operator_endpoint(
+    parts: OperatorParts, options: OperatorOptions, api_options: ApiOptions, clock: Clock
+) -> OperatorEndpoint:
+    """Return the endpoint of everything at and below /operator: each path has the same checks."""
+    return OperatorEndpoint(
+        parts,
+        options,
+        api_options,
+        BodyMemory(api_options.bodies_bytes, api_options.key_bodies_bytes),
+        OperatorStream(parts.figures.changes, parts.is_stopping, clock),
+        Views(parts, options, clock),
+        clock,
+    )

@@ -1,0 +1,180 @@
+"""HTML of the operator view: its templates, the values in words, and the headers of its answers."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from markupsafe import Markup
+from starlette.responses import Response
+
+from quietswap.rules.amounts import difference_bps, format_ether, format_units
+from quietswap.rules.operator.operators import OperatorSession
+from quietswap.rules.orders.statistics import Percentiles
+from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.tokens.token_list import TokenCatalogue
+
+if TYPE_CHECKING:
+    import jinja2
+
+PATH = "/operator"
+HOURS = (6, 24, 168)
+"""Lengths of time that can be chosen."""
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+SECURITY_HEADERS = {
+    "content-security-policy": _POLICY,
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+}
+"""`no-referrer` would let browsers send `Origin: null` with forms, which are compared with it."""
+_VIEWS = ("Overview", "Orders", "Sources", "Relay", "Node", "Clients", "Health", "Audit")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_LONGEST = 2000
+"""Characters of one text. Hostile names and reasons cannot make a page large."""
+_LAYOUT = re.compile(r"\n\s*")
+"""Line ends and indents of the templates: a value on a page contains no line end."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorOptions:
+    """`session_s` seconds of a session; `secure`: browsers reach the view over TLS.
+
+    `logins_per_minute`: wrong secrets of one client address; a right one is always accepted.
+
+    `tokens` names tokens and their decimals, for amounts that a person can read.
+    """
+
+    sources: tuple[str, ...]
+    explorer_url: str
+    session_s: int
+    logins_per_minute: int
+    secure: bool
+    tokens: TokenCatalogue
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What a page needs of a request. `form_token` is the one that its forms hold."""
+
+    path: str
+    query: Mapping[str, str]
+    session: OperatorSession
+    form_token: str
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether path, query and form can be looked for: PostgreSQL refuses U+0000 in a text."""
+        texts = (self.path, *self.query.values(), *self.form.values())
+        return not any("\0" in text for text in texts)
+
+
+# Values in words, the same on every page.
+
+
+def share(part: int, whole: int) -> str:
+    """Return a share in percent; a dash of nothing. 100 % is all of it, and 0 % none."""
+    if not whole:
+        return "–"
+    percent = 100 * part / whole
+    if 0 < part < whole:
+        percent = min(max(percent, 0.1), 99.9)
+    return f"{percent:.1f} %" if part not in (0, whole) else f"{percent:.0f} %"
+
+
+def spread(found: Percentiles | None, unit: str) -> str:
+    """Return median, 90th and 99th percentile."""
+    return f"{found.p50} / {found.p90} / {found.p99} {unit}" if found else "–"
+
+
+def age(ms: int) -> str:
+    """Return a span of time in its largest unit, rounded down."""
+    seconds = max(ms, 0) // 1000
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Return names with their counts, the greatest first."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in ordered) or "–"
+
+
+def cents(amount: int | None) -> str:
+    """Return USD cents as an amount."""
+    return "–" if amount is None else f"{amount // 100:,}.{amount % 100:02} USD"
+
+
+def moment(at_ms: object, otherwise: str = "–", form: str = "%Y-%m-%d %H:%M:%S") -> Markup | str:
+    """Return a time in Unix ms as UTC text, in a form of strftime; `otherwise` without a number."""
+    if not isinstance(at_ms, int):
+        return otherwise
+    try:
+        at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(at_ms)
+    said = Markup('<time datetime="{}">{}</time>')
+    return said.format(at.isoformat(timespec="milliseconds"), f"{at:{form}}")
+
+
+def _shown(value: object) -> object:
+    """Return a value as a page shows it, before it is escaped.
+
+    None is nothing. A text has a bounded length, and � for each character that a person cannot see
+    or that turns the direction of text.
+    """
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return "" if value is None else value
+    plain = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+    if not plain.isprintable():  # quick, and true only without a hidden character
+        plain = "".join("�" if unicodedata.category(c) in _HIDDEN else c for c in plain)
+    return plain
+
+
+@cache
+def _templates() -> "jinja2.Environment":
+    """Return the templates. Each value in them goes through `_shown` and is escaped."""
+    import jinja2  # here: a tenth of a start, for those who open the view
+
+    found = jinja2.Environment(
+        loader=jinja2.PackageLoader("quietswap.service.operator"),
+        autoescape=True,
+        finalize=_shown,
+        undefined=jinja2.StrictUndefined,
+        auto_reload=False,
+    )
+    found.globals |= {one.__name__: one for one in (share, spread, age, listed, cents, moment)}
+    found.globals |= {one.__name__: one for one in (difference_bps, format_ether, format_units)}
+    found.globals |= {"VIEWS": _VIEWS, "HOURS": HOURS, "NATIVE": NATIVE}
+    found.globals["json"] = lambda value: msgspec.json.encode(value).decode()
+    found.globals |= vars(found.get_template("macros.html").module)
+    return found
+
+
+def render(template: str, **values: Any) -> Markup:
+    """Return a template with these values."""
+    html = _templates().get_template(template).render({"request": None, **values})
+    return Markup(_LAYOUT.sub("", html))  # noqa: S704  the templates escape each value
+
+
+def page(template: str, status: int = 200, **values: Any) -> Response:
+    """Return a page. One for an operator who is logged in has the `request` among its values."""
+    return Response(
+        render(template, **values), status, SECURITY_HEADERS, "text/html; charset=utf-8"
+    )
+
+
+def redirect(path: str) -> Response:
+    """Return 303 to a page of the view."""
+    return Response(status_code=303, headers={**SECURITY_HEADERS, "location": PATH + path})

@@ -1,0 +1,80 @@
+"""GET /api/v1/mev/orders/user/:userAddress: the client's orders of one wallet, newest first."""
+
+from cachetools import TTLCache
+
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.errors.requests import OrderNotFound
+from quietswap.rules.orders.order import OrderKind, OrderStatus
+from quietswap.rules.orders.stores import OrderPage, OrderView
+from quietswap.rules.tx.address import Address
+from quietswap.service.base.clock import Clock
+from quietswap.service.storage.orders import OrderStore
+
+_MOST_READERS = 4096
+_TTL_S = 300.0
+
+
+class GetOrderHistory:
+    """Return only orders of the calling key; equal times are ordered by order id.
+
+    New orders appear only at the front. A reader that starts at offset 0 and follows `nextOffset`
+    reads the history as of its start: later pages skip newer orders, and `total` stays. The total
+    is cached in this process for five minutes per wallet. Pages filtered by status are live,
+    because orders enter and leave a filter at any place.
+    """
+
+    def __init__(self, orders: OrderStore, clock: Clock) -> None:
+        self._orders = orders
+        self._totals: TTLCache[tuple[str, Address], int]
+        self._totals = TTLCache(_MOST_READERS, _TTL_S, timer=clock.monotonic)
+
+    async def __call__(  # noqa: PLR0917  the arguments of the endpoint in their order
+        self,
+        key: ApiKey,
+        wallet: Address,
+        status: OrderStatus | None,
+        limit: int,
+        offset: int,
+        kind: OrderKind | None,
+    ) -> OrderPage:
+        """Return one page and the total of the same filter, from one snapshot.
+
+        `kind` None lists all kinds. Pages with other kinds than swaps are live, as filtered ones.
+        """
+        found = await self._orders.page(key.client_id, wallet, status, limit, offset, kind)
+        if kind is not OrderKind.SWAP or status is not None:
+            return found
+        reader = key.client_id, wallet
+        if offset == 0:
+            self._totals[reader] = found.total
+            return found
+        total = self._totals.get(reader)
+        if total is None or found.total <= total:
+            return found
+        return await self._behind(key, wallet, total, found.total - total, limit, offset)
+
+    async def _behind(  # noqa: PLR0917
+        self, key: ApiKey, wallet: Address, total: int, arrived: int, limit: int, offset: int
+    ) -> OrderPage:
+        """Return the page behind the orders that arrived since the reader's total was cached."""
+        page = await self._orders.page(key.client_id, wallet, None, limit, offset + arrived)
+        # orders that arrived between the two reads are at the front again
+        first = max(page.total - total - arrived, 0)
+        return OrderPage(page.orders[first:], total)
+
+
+# GET /api/v1/mev/orders/:orderId, from the store only: polling costs no node calls.
+
+
+class GetOrderStatus:
+    """Answer for an order of another key exactly as for one that does not exist."""
+
+    def __init__(self, orders: OrderStore) -> None:
+        self._orders = orders
+
+    async def __call__(self, key: ApiKey, order_id: str) -> OrderView:
+        """Return this client's order. Raises OrderNotFound."""
+        order = await self._orders.record(key.client_id, order_id)
+        if order is None:
+            raise OrderNotFound
+        return order

@@ -1,0 +1,228 @@
+"""POST /api/v1/mev/orders: check a signed swap, store it, and send it to its relay."""
+
+import asyncio
+from collections.abc import Sequence
+
+from quietswap.rules.chain.records import signed_swap
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.errors.base import RequestError
+from quietswap.rules.errors.requests import (
+    DeadlineExpired,
+    InvalidSignature,
+    SignatureReplay,
+    ValidationError,
+)
+from quietswap.rules.orders.checks import (
+    SWAP_ORDER,
+    WRAP_ORDER,
+    RequiredSpend,
+    preflight,
+    swap_spend,
+)
+from quietswap.rules.orders.comparison import swap_differences, wrap_differences
+from quietswap.rules.orders.order import FailureCode, Order, OrderKind, operation_of
+from quietswap.rules.orders.wallet_transaction import other_form_open, same_call
+from quietswap.rules.quotes.quote import IssuedQuote, QuoteKind, WrapOperation
+from quietswap.rules.quotes.request import (
+    SubmittedSwap,
+    SubmittedWrap,
+    SwapOrderRequest,
+    WrapOrderRequest,
+)
+from quietswap.rules.relays import FIRST_TIER
+from quietswap.rules.routers.batch import unwrapped
+from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tx.signed import SignedTransaction, decode
+from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed
+
+ESTIMATED_EXECUTION = "15-45 seconds"
+"""From the relay to a block: one to three slots of twelve seconds."""
+
+
+class SubmitSwap:
+    """Check the signature, replay, deadline, quote and its other form, then the chain, in order.
+
+    Replay comes before the chain: a mined swap is SIGNATURE_REPLAY, not NONCE_TOO_LOW. Bytes that
+    were certainly not sent are no replay and go to the same order: on a quiet chain a fresh quote
+    leads to the same bytes.
+    """
+
+    def __init__(self, core: SubmitOrder) -> None:
+        self._core = core
+
+    async def __call__(self, key: ApiKey, submission: SwapOrderRequest) -> SubmittedSwap:
+        """Return the accepted order; `pending` while the relay's response is unknown.
+
+        Raises the codes of the interface's table, and StoreUnavailable when the database is
+        unavailable: the same bytes may then be posted again.
+        """
+        core = self._core
+        signed = decode_signed(submission.raw_hex, OrderKind.SWAP)
+        if signed.sender.lower() != submission.terms["userAddress"].lower():
+            raise InvalidSignature.other_signer(signed.sender, "userAddress")
+        known, issued = await asyncio.gather(
+            core.orders.by_hash(signed.hash), core.issued(key, QuoteKind.SWAP, signed)
+        )
+        if known is not None and not _is_unsent(key, known):
+            raise _replay(key, known)
+        self._check_deadline(submission.terms["deadline"])
+        quote = core.match(
+            issued,
+            lambda quote: swap_differences(signed, submission.terms, submission.metadata, quote),
+            signed.sender,
+        )
+        if quote.batched is not None:
+            await self._check_other_form(quote, signed)
+        order = await self._deliver(key, signed, quote, known)
+        relay = core.relay(quote.tier)
+        return SubmittedSwap(
+            order=order,
+            relay_name=relay.name,
+            tracking_url=relay.tracking_url(order.tx_hash),
+            provider_order_id=order.tx_hash,
+            estimated_execution=ESTIMATED_EXECUTION,
+        )
+
+    def _check_deadline(self, deadline: float) -> None:
+        now = self._core.clock.now_ms() // 1000
+        if deadline < now:
+            raise DeadlineExpired(deadline=int(max(deadline, 0)), now=now)
+
+    async def _check_other_form(self, quote: IssuedQuote, signed: SignedTransaction) -> None:
+        """Refuse one form of a swap while an order with the other one is open at its nonce.
+
+        The storage refuses other nonces, and nothing that the chain says would be of use here.
+        """
+        found = await self._core.orders.contenders(quote.client_id, quote.wallet, signed.nonce)
+        for order in found:
+            if order.status.is_terminal or order.raw is None:
+                continue
+            call = decode("0x" + order.raw.hex()).params
+            is_swap = same_call(unwrapped(call, order.wallet), quote.params)
+            if is_swap and call.to != signed.params.to:
+                raise other_form_open(order)
+
+    async def _deliver(
+        self, key: ApiKey, signed: SignedTransaction, quote: IssuedQuote, unsent: Order | None
+    ) -> Order:
+        core, trade = self._core, quote.terms.trade
+        spend = swap_spend(trade, signed)
+        swap = signed_swap(signed, trade.buy_token, trade.min_buy_amount)
+        try:
+            ready = await preflight(core.chain, signed, spend, SWAP_ORDER, swap)
+        except RequestError as error:
+            stored = await core.stored_meanwhile(signed, unsent)
+            if stored is not None:
+                raise _replay(key, stored) from error
+            raise
+        fresh = core.new_order(signed, quote, ready)
+        delivered = await core.deliver(fresh, ready, unsent)
+        order = delivered.order
+        if unsent is None:
+            is_replay = order.order_id != fresh.order_id
+        else:
+            is_replay = delivered.outcome is None and order.status.is_terminal
+        if is_replay:
+            raise _replay(key, order)
+        return accepted(delivered, signed, ready)
+
+
+def _is_unsent(key: ApiKey, known: Order) -> bool:
+    """Return whether these bytes are an order of this client that no relay ever had."""
+    is_unsent = known.failure is not None and known.failure.code is FailureCode.NOT_SENT
+    return is_unsent and known.may_resubmit and _is_own(key, known)
+
+
+def _is_own(key: ApiKey, known: Order) -> bool:
+    return known.client_id == key.client_id and known.kind is OrderKind.SWAP
+
+
+def _replay(key: ApiKey, known: Order) -> SignatureReplay:
+    return SignatureReplay(order_id=known.order_id if _is_own(key, known) else None)
+
+
+# POST /api/v1/mev/wrap/order: check a signed wrap, store it, and send it to its relay.
+#
+# A wrap has no order id in the interface: a repeated post of the same bytes gets the same answer
+# with the order's current state. Bytes that ended without a block (not sent, refused, expired) are
+# sent again: on a quiet chain a fresh quote leads to the same bytes.
+
+
+class SubmitWrap:
+    """Check the signature, a repeated post and the quote, then the chain, in this order.
+
+    `explorer_url` has no trailing slash. The order id is internal.
+    """
+
+    def __init__(self, core: SubmitOrder, *, explorer_url: str) -> None:
+        self._core = core
+        self._explorer_url = explorer_url
+
+    async def __call__(self, key: ApiKey, submission: WrapOrderRequest) -> SubmittedWrap:
+        """Return the accepted wrap, or the earlier one with the same bytes.
+
+        Raises the codes of the interface's table, and StoreUnavailable when the database is
+        unavailable: the same bytes may then be posted again.
+        """
+        core = self._core
+        signed = decode_signed(submission.raw_hex, OrderKind.WRAP)
+        known = await core.orders.by_hash(signed.hash)
+        if known is not None and _is_repeated(known, key, submission):
+            return self._answer(await core.delivery.wait_for(known))
+        operation, amount, metadata = submission.operation, submission.amount, submission.metadata
+        quote = core.match(
+            await self._issued(key, signed, submission.quote_id),
+            lambda quote: wrap_differences(signed, operation, amount, metadata, quote),
+            signed.sender,
+        )
+        tokens = quote.terms.trade.sell_amount if operation is WrapOperation.UNWRAP else 0
+        try:
+            ready = await preflight(
+                core.chain, signed, RequiredSpend(WETH, tokens, None), WRAP_ORDER,
+                signed_swap(signed, WETH, 0),
+            )  # fmt: skip
+        except RequestError:
+            stored = await core.stored_meanwhile(signed, known)
+            if stored is not None and _is_repeated(stored, key, submission):
+                return self._answer(await core.delivery.wait_for(stored))
+            raise
+        fresh = core.new_order(signed, quote, ready)
+        dead = known if known is not None and known.may_resubmit else None
+        return self._answer(accepted(await core.deliver(fresh, ready, dead), signed, ready))
+
+    async def _issued(
+        self, key: ApiKey, signed: SignedTransaction, quote_id: str | None
+    ) -> Sequence[IssuedQuote]:
+        """Return the quotes to compare with: only the named one if there is a name."""
+        if quote_id is None:
+            return await self._core.issued(key, QuoteKind.WRAP, signed)
+        named = await self._core.quotes.by_id(key.client_id, quote_id)
+        if named is None or named.kind is not QuoteKind.WRAP:
+            field = {"field": "quoteId", "expected": "an issued quote", "provided": quote_id}
+            raise ValidationError("no such quote was issued to this API key", [field])
+        if named.wallet != signed.sender:
+            raise InvalidSignature.other_signer(signed.sender, "the wallet of the quote")
+        return [named]
+
+    def _answer(self, order: Order) -> SubmittedWrap:
+        relays = self._core.relays
+        relay = relays.get(order.tier, relays[FIRST_TIER])
+        return SubmittedWrap(
+            order=order,
+            operation=operation_of(order),
+            sender=order.wallet,
+            amount=order.sell_amount,
+            relay_name=relay.name,
+            tracking_url=relay.tracking_url(order.tx_hash),
+            explorer_url=f"{self._explorer_url}/tx/{order.tx_hash}",
+        )
+
+
+def _is_repeated(known: Order, key: ApiKey, submission: WrapOrderRequest) -> bool:
+    """Return whether this repeats a post of the same key that needs no second delivery."""
+    return (
+        known.kind is OrderKind.WRAP
+        and known.client_id == key.client_id
+        and operation_of(known) is submission.operation
+        and not known.may_resubmit
+    )

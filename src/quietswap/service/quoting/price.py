@@ -1,0 +1,168 @@
+"""GET /api/v1/price: what the sources promise, without wallet, transaction or storage."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+
+from cachetools import TTLCache
+
+from quietswap.rules.chain.records import ChainReader
+from quietswap.rules.clients import ApiKey
+from quietswap.rules.errors.base import RequestError
+from quietswap.rules.errors.requests import InvalidTokenAddress
+from quietswap.rules.quotes import scoring
+from quietswap.rules.quotes.quote import SourceOutcome, SourceReport
+from quietswap.rules.quotes.request import IndicativePriceRequest
+from quietswap.rules.tokens.token import WETH, TokenPolicy
+from quietswap.rules.tx.address import Address
+from quietswap.service.base.clock import Clock
+from quietswap.service.base.concurrency import SingleFlight
+from quietswap.service.clients.failures import service_unavailable
+from quietswap.service.prices.usd import UsdPrices
+from quietswap.service.quoting.routes import no_route_error, tradable_tokens
+from quietswap.service.quoting.sources import Source, SourceAnswer, SourceFanOut, SourcePauses
+from quietswap.service.sources.adapter import VendorAdapter
+
+ANSWER_TTL_S = 2.0
+"""An answer is given again for so long: a page asks while its user types."""
+_ANSWERS_CACHED = 4096
+
+_Swap = tuple[Address, Address, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """A price or why there is none; `is_partial`: only this client may not ask each source."""
+
+    client_id: str
+    is_partial: bool
+    price: scoring.IndicativePrice | RequestError
+
+
+@dataclass(slots=True, kw_only=True)
+class QuotePrice:
+    """`soft_s`, `hard_s`: as for quotes; seconds until one price is enough, and until the end.
+
+    Answers hold nothing of a client. So concurrent and later equal requests share one answer, and
+    the first client's share of the vendor budgets pays for it. Where that share was spent, the
+    answer is that client's alone: nobody else gets fewer sources by it.
+    """
+
+    chain: ChainReader
+    prices: UsdPrices
+    sources: Sequence[Source]
+    pauses: SourcePauses
+    tokens: TokenPolicy
+    clock: Clock
+    soft_s: float
+    hard_s: float
+    _in_flight: SingleFlight[tuple[_Swap, str], _Outcome] = field(init=False)
+    _answers: TTLCache[_Swap, scoring.IndicativePrice] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._in_flight = SingleFlight()
+        self._answers = TTLCache(_ANSWERS_CACHED, ANSWER_TTL_S, timer=self.clock.monotonic)
+
+    async def __call__(self, key: ApiKey, ask: IndicativePriceRequest) -> scoring.IndicativePrice:
+        """Return the best promise, with the result of each source.
+
+        Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
+        """
+        await self.pauses.refresh()
+        swap = ask.sell_token, ask.buy_token, ask.sell_amount
+        known = self._answers.get(swap)
+        if known is not None:
+            return known
+        with service_unavailable():
+            client_id = key.client_id
+            found = await self._in_flight((swap, ""), lambda: self._asked(client_id, ask, swap))
+            if found.is_partial and found.client_id != client_id:
+                own = swap, client_id
+                found = await self._in_flight(own, lambda: self._asked(client_id, ask, swap))
+            if isinstance(found.price, RequestError):
+                raise found.price.with_traceback(None)
+            return found.price
+
+    async def _asked(self, client_id: str, ask: IndicativePriceRequest, swap: _Swap) -> _Outcome:
+        # at once: unlike a quote's, this head may not be older than a block, so it is seldom cached
+        (sell, buy), head = await asyncio.gather(
+            tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token),
+            self.chain.head(),
+        )
+        if sell.address == buy.address:
+            raise InvalidTokenAddress(
+                field="buyToken", provided=buy.address, reason="both tokens are the same"
+            )
+        asked_at_ms = self.clock.now_ms()
+        request = scoring.SourcePriceRequest(sell, buy, ask.sell_amount, max(head.next_base_fee, 1))
+        usd, by_pools, answers = await asyncio.gather(
+            self.prices.usd(WETH, sell.address, buy.address),
+            self.prices.by_pools(sell.address, buy.address),
+            self._collect(client_id, request),
+        )
+        market = scoring.PricingContext(
+            sell, ask.sell_amount, buy, scoring.UsdRates(*usd), head.next_base_fee
+        )
+        reference = scoring.reference_amount(sell, ask.sell_amount, buy, by_pools)
+        is_partial = any(
+            answer.skipped and source.may_be_asked
+            for source, answer in zip(self.sources, answers, strict=True)
+        )
+        try:
+            price = self._compose(request, market, reference, answers, asked_at_ms)
+        except RequestError as error:
+            return _Outcome(client_id, is_partial, error)
+        if not is_partial:
+            self._answers[swap] = price
+        return _Outcome(client_id, is_partial, price)
+
+    async def _collect(
+        self, client_id: str, request: scoring.SourcePriceRequest
+    ) -> list[SourceAnswer[scoring.SourcePrice]]:
+        def ask(adapter: VendorAdapter) -> Awaitable[scoring.SourcePrice]:
+            return adapter.price(request)
+
+        with SourceFanOut(self.sources, client_id, ask, self.clock, hard_s=self.hard_s) as asked:
+            await asked.wait(self.soft_s)
+            while not asked.has_found and asked.is_open:
+                await asked.wait(self.hard_s, first=True)
+            return asked.answers()
+
+    def _compose(
+        self,
+        request: scoring.SourcePriceRequest,
+        read: scoring.PricingContext,
+        reference: int | None,
+        answers: Sequence[SourceAnswer[scoring.SourcePrice]],
+        asked_at_ms: int,
+    ) -> scoring.IndicativePrice:
+        promised = [answer.found for answer in answers if answer.found]
+        if not promised:
+            raise no_route_error(
+                [_report(answer) for answer in answers], request.sell.address, request.buy.address
+            )
+        best = scoring.rank_prices(promised, read, reference)[0]
+        used = scoring.believed(read, promised).rates
+        value = scoring.value_usd(best.buy_amount, request.buy, used.buy)
+        cost = scoring.gas_cost_usd(best.gas_estimate, read.base_fee, used.eth)
+        sold = scoring.value_usd(request.sell_amount, request.sell, used.sell)
+        return scoring.IndicativePrice(
+            sell_token=request.sell.address,
+            buy_token=request.buy.address,
+            sell_amount=request.sell_amount,
+            best=best,
+            impact_percent=scoring.impact_percent(best.impact_percent, sold, value),
+            net_value_usd=None if value is None or cost is None else value - cost,
+            gas_cost_usd=cost,
+            asked_at_ms=asked_at_ms,
+            sources=scoring.with_reference(
+                [_report(answer, best.source) for answer in answers], reference
+            ),
+        )
+
+
+def _report(answer: SourceAnswer[scoring.SourcePrice], winner: str = "") -> SourceReport:
+    if answer.found is None:
+        return answer.missed()
+    outcome = SourceOutcome.WON if answer.source == winner else SourceOutcome.ANSWERED
+    return SourceReport(answer.source, outcome, answer.latency_ms, answer.found.buy_amount)

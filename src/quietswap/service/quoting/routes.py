@@ -1,0 +1,229 @@
+"""Collect routes: ask all sources, verify each route when it arrives, wait while none is usable."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from quietswap.rules.chain.records import ChainReader, PreparedSimulation
+from quietswap.rules.errors.base import InsufficientLiquidity, ServiceUnavailable
+from quietswap.rules.errors.requests import TokenNotSupported
+from quietswap.rules.quotes.mev import MAJORS
+from quietswap.rules.quotes.quote import Route, RouteRequest, SourceOutcome, SourceReport
+from quietswap.rules.quotes.scoring import Candidate
+from quietswap.rules.tokens.token import Token, TokenPolicy
+from quietswap.rules.tx.address import Address
+from quietswap.service import observe
+from quietswap.service.base.clock import Clock
+from quietswap.service.base.concurrency import SingleFlight
+from quietswap.service.quoting.sources import Source, SourceAnswer, SourceFanOut
+from quietswap.service.quoting.verify import ArrivingRoutes, VerificationResult, VerifyRoutes
+from quietswap.service.sources.adapter import VendorAdapter
+
+MOST_EARLY = 16
+"""Quotes in flight with which a route is simulated on arrival. With more, the processor is what
+limits: all routes of a quote are one request to the node then, after the last answer, unless
+somebody waits for each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedRoutes:
+    """The verified candidates, one report for each source, and what they were simulated with."""
+
+    candidates: tuple[Candidate, ...]
+    reports: tuple[SourceReport, ...]
+    prepared: PreparedSimulation
+
+
+class CollectRoutes:
+    """Return at `soft_s` if a route is usable; otherwise wait until `hard_s`, in seconds.
+
+    A late route is used while it is the only one. Identical requests of a client in flight (tokens,
+    amount, wallet, slippage) share one result. Those of two clients do not: which sources are asked
+    depends on the client's own budget and circuits. A request with `verified` shares nothing, and
+    its routes are verified on arrival however many quotes are in flight.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        verify: VerifyRoutes,
+        clock: Clock,
+        *,
+        soft_s: float,
+        hard_s: float,
+    ) -> None:
+        self._sources = sources
+        self._verify = verify
+        self._clock = clock
+        self._soft_s = soft_s
+        self._hard_s = hard_s
+        self._in_flight: SingleFlight[tuple[object, ...], CollectedRoutes] = SingleFlight()
+
+    async def __call__(
+        self,
+        client_id: str,
+        request: RouteRequest,
+        verified: Callable[[Candidate], None] | None = None,
+    ) -> CollectedRoutes:
+        """Return the routes of all sources that answered in time.
+
+        Raises NodeUnavailable if the wallet's state cannot be read.
+        """
+        key = (
+            client_id,
+            request.sell.address,
+            request.buy.address,
+            request.sell_amount,
+            request.wallet,
+            request.slippage_bps,
+            verified,
+        )
+        return await self._in_flight(key, lambda: self._collect(client_id, request, verified))
+
+    async def _collect(
+        self, client_id: str, request: RouteRequest, verified: Callable[[Candidate], None] | None
+    ) -> CollectedRoutes:
+        wallet = observe.in_phase("wallet", self._wallet(request))
+        preparing = asyncio.create_task(wallet)  # read while the source requests are in flight
+        try:
+            answers, verdicts = await self._asked(client_id, request, preparing, verified)
+            prepared = await preparing
+        finally:
+            preparing.cancel()
+        by_source = {verdict.route.source: verdict for verdict in verdicts}
+        return CollectedRoutes(
+            tuple(
+                verdict.candidate
+                for answer in answers
+                if (verdict := by_source.get(answer.source)) and verdict.candidate
+            ),
+            tuple(_report(answer, by_source.get(answer.source)) for answer in answers),
+            prepared,
+        )
+
+    async def _wallet(self, request: RouteRequest) -> PreparedSimulation:
+        await asyncio.sleep(0)  # a turn of the loop, in which the sources are asked
+        return await self._verify.prepare_simulation(request)
+
+    async def _asked(
+        self,
+        client_id: str,
+        request: RouteRequest,
+        preparing: "asyncio.Task[PreparedSimulation]",
+        verified: Callable[[Candidate], None] | None,
+    ) -> tuple[list[SourceAnswer[Route]], list[VerificationResult]]:
+        def ask(adapter: VendorAdapter) -> Awaitable[Route]:
+            return adapter.route(request)
+
+        def unfit(adapter: VendorAdapter) -> str | None:
+            least, most = adapter.slippage_bps
+            if least <= request.slippage_bps <= most:
+                return None
+            return f"its vendor takes a slippage of {least} to {most} bps"
+
+        is_early = verified is not None or len(self._in_flight) <= MOST_EARLY
+        arriving = ArrivingRoutes(self._verify, request, preparing, is_early, verified)
+        async with arriving as routes:
+            with SourceFanOut(
+                self._sources, client_id, ask, self._clock,
+                hard_s=self._hard_s, found=routes.add, unfit=unfit,
+            ) as asked:  # fmt: skip
+                await observe.in_phase("sources", asked.wait(self._soft_s))
+                await observe.in_phase("verification", routes.settled())
+                await self._until_usable(asked, routes)
+                return asked.answers(), routes.verdicts()
+
+    async def _until_usable(self, asked: SourceFanOut[Route], routes: ArrivingRoutes) -> None:
+        """Verify late routes as they come, until one is usable or none can come any more."""
+        while not routes.is_usable and (routes.has_new or asked.is_open):
+            if not routes.has_new:
+                await asked.wait(self._hard_s, first=True)
+            await routes.settled()
+
+
+def _report(answer: SourceAnswer[Route], verdict: VerificationResult | None) -> SourceReport:
+    if answer.miss is not None or verdict is None:
+        return answer.missed()
+    return SourceReport(
+        answer.source,
+        verdict.outcome,
+        answer.latency_ms,
+        promised=verdict.route.buy_amount,
+        simulated=verdict.simulated,
+        difference_bps=verdict.difference,
+        reason=verdict.reason,
+    )
+
+
+async def tradable_tokens(
+    chain: ChainReader, policy: TokenPolicy, sell: Address, buy: Address
+) -> tuple[Token, Token]:
+    """Return decimals and symbol of both; nothing is awaited if the chain has them cached.
+
+    Raises TokenNotSupported if the operator's lists refuse one or it is not an ERC-20, and
+    NodeUnavailable.
+    """
+    for address in (sell, buy):
+        reason = policy.refusal(address)
+        if reason:
+            raise TokenNotSupported(token=address, reason=reason)
+    sell_token, buy_token = await chain.tokens(sell, buy)
+    return _known(sell_token, sell, "sellToken"), _known(buy_token, buy, "buyToken")
+
+
+def _known(token: Token | None, address: Address, field: str) -> Token:
+    if token is None:
+        raise TokenNotSupported(token=address, reason=f"{field} is not an ERC-20 on mainnet")
+    return token
+
+
+_FOUND_NOTHING = frozenset({SourceOutcome.NO_ROUTE, SourceOutcome.UNSAFE})
+"""The source answered, but gave no usable route. It does not answer for one that is away."""
+_AWAY = frozenset(map(SourceOutcome, ("unavailable", "timed_out", "rate_limited", "skipped")))
+_SIMULATED = frozenset({SourceOutcome.REVERTED, SourceOutcome.SHORT_DELIVERY})
+_UNVERIFIED = (
+    "Try again in a few seconds. If it stays so, the reason says what is missing: the wallet's "
+    "tokens or allowance, or a node with eth_simulateV1 (node.urls; `quietswap sources check`). "
+    "The operator can offer routes without a simulation: quotes.require_verification = false."
+)
+_SAYS_NOTHING = frozenset({SourceOutcome.UNBOUND, SourceOutcome.TOKEN_UNKNOWN})
+"""With these alone nothing is away. A route that is never offered does not stand for the others."""
+
+
+def no_route_error(
+    reports: Sequence[SourceReport], sell_token: Address, buy_token: Address
+) -> Exception:
+    """Return the error for a quote without a candidate.
+
+    ServiceUnavailable if there are routes and none could be simulated. Otherwise
+    InsufficientLiquidity if a simulated route fell short, or if a source answered without a usable
+    route and none is away; otherwise TokenNotSupported if any does not know a token of the pair;
+    otherwise ServiceUnavailable. A source whose routes are never offered counts only if no other
+    one is away.
+
+    No vendor says which of the two tokens it does not know. Every vendor knows `MAJORS`, so if only
+    the buy token is one of them, the error names the sell token, otherwise the buy token.
+    """
+    outcomes = {report.outcome for report in reports}
+    rows = [
+        {"source": report.source, "outcome": report.outcome.value, "reason": report.reason}
+        for report in reports
+    ]
+    blind = [r for r in reports if r.outcome is SourceOutcome.UNVERIFIED]
+    if blind and not outcomes & _SIMULATED:
+        return ServiceUnavailable(
+            f"there are routes, but none could be simulated: {blind[0].reason}",
+            {"sources": rows},
+            _UNVERIFIED,
+        )
+    is_only_unbound = SourceOutcome.UNBOUND in outcomes and outcomes <= _SAYS_NOTHING
+    is_nothing = outcomes & _FOUND_NOTHING and not outcomes & _AWAY
+    if outcomes & _SIMULATED or is_nothing or is_only_unbound:
+        return InsufficientLiquidity(sources=rows)
+    if SourceOutcome.TOKEN_UNKNOWN in outcomes:
+        names = ", ".join(r.source for r in reports if r.outcome is SourceOutcome.TOKEN_UNKNOWN)
+        return TokenNotSupported(
+            token=sell_token if buy_token in MAJORS and sell_token not in MAJORS else buy_token,
+            reason=f"sellToken or buyToken is unknown to {names}; no other source gave a route",
+        )
+    return ServiceUnavailable("no source gave a usable answer", {"sources": rows})

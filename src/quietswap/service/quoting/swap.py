@@ -1,0 +1,377 @@
+"""GET /api/v1/quote: collect routes, choose the highest net value, issue a transaction."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from msgspec.structs import replace
+
+from quietswap.rules.chain.records import (
+    AccountState,
+    ChainReader,
+    Head,
+    SimulationResult,
+    UnreadableToken,
+)
+from quietswap.rules.clients import ApiKey, to_cents
+from quietswap.rules.errors.requests import InvalidTokenAddress, TokenNotSupported
+from quietswap.rules.orders.checks import CONTRACT_NOTE, is_contract
+from quietswap.rules.orders.nonces import OwnNonces, next_nonce
+from quietswap.rules.quotes import mev, scoring
+from quietswap.rules.quotes.quote import (
+    AlternativeRoute,
+    BatchForm,
+    Route,
+    RouteRequest,
+    SourceOutcome,
+    SourceReport,
+    SwapQuote,
+    VerificationStatus,
+    issued_swap,
+)
+from quietswap.rules.quotes.request import SwapQuoteRequest
+from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.rules.routers import batch
+from quietswap.rules.safety.wallet_effects import QuoteIssues, find_issues
+from quietswap.rules.tokens.token import WETH, Token, TokenPolicy
+from quietswap.rules.tx import fees
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import UnsignedTransaction
+from quietswap.service import observe
+from quietswap.service.base.clock import Clock
+from quietswap.service.clients.failures import (
+    require_no_fork,
+    require_within_limits,
+    service_unavailable,
+)
+from quietswap.service.prices.usd import UsdPrices
+from quietswap.service.quoting.routes import (
+    CollectedRoutes,
+    CollectRoutes,
+    no_route_error,
+    tradable_tokens,
+)
+from quietswap.service.quoting.sources import SourcePauses
+from quietswap.service.relays.choice import protect
+from quietswap.service.relays.relay import Relay
+from quietswap.service.storage.client_usage import UsageStore
+from quietswap.service.storage.orders import OrderStore
+from quietswap.service.storage.quotes import QuoteStore
+
+
+def notes(
+    best: scoring.Candidate, rates: scoring.UsdRates, quoted: scoring.UsdRates, *, weighed: bool
+) -> tuple[str, ...]:
+    """Return the notes: `rates` are the prices the quote was computed with, `quoted` those read.
+
+    `weighed`: gas could be converted into the buy token, so routes were compared net of gas.
+    """
+    found = []
+    if not best.route.bound:
+        found.append("no router is proven to enforce these terms: the source is trusted")
+    if best.verification is VerificationStatus.UNVERIFIED:
+        found.append("no simulation was possible: the amounts are the source's promise")
+    if rates != quoted:
+        found.append("the USD prices of the two tokens contradict the rate: they are not used")
+    if rates.buy is None or rates.eth is None:
+        found.append("no trustworthy USD price: routes were compared in the buy token")
+    if not weighed:
+        found.append(
+            "gas was not weighed: of nearly equal outputs the one with least gas was taken"
+        )
+    if rates.buy is None and rates.sell is None:
+        found.append("no USD price of either token: the loss to a sandwich is unknown")
+    return tuple(found)
+
+
+_GAS_PRICE_MAX_AGE_S = 24.0
+"""Of the gas price that sources are told. What they answer is simulated on the latest block."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwapQuotePolicy:
+    """The operator's settings: relay endpoint, probability of an attack, and in ms how long a quote
+    and its calldata are valid.
+    """
+
+    endpoint_type: EndpointType
+    share_mode: ShareMode
+    validity_ms: int
+    calldata_life_ms: int
+    attack_probability: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    nonces: OwnNonces
+    rates: scoring.UsdRates
+    reference: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuoteSwap:
+    """`relays` by tier; `new_id` returns a fresh quote id."""
+
+    chain: ChainReader
+    prices: UsdPrices
+    pauses: SourcePauses
+    collect_routes: CollectRoutes
+    quotes: QuoteStore
+    usage: UsageStore
+    orders: OrderStore
+    relays: Mapping[int, Relay]
+    tokens: TokenPolicy
+    terms: SwapQuotePolicy
+    clock: Clock
+    new_id: Callable[[], str]
+
+    async def __call__(self, key: ApiKey, ask: SwapQuoteRequest) -> SwapQuote:
+        """Return an issued, stored quote.
+
+        Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
+        """
+        await self.pauses.refresh()
+        pair = ask.sell_token, ask.buy_token
+        await require_within_limits(self.usage, self.clock, key, ask.wallet, *pair)
+        started = self.clock.monotonic()
+        with service_unavailable():
+            try:
+                quote = await self._quote(key, ask)
+            except UnreadableToken as error:
+                reason = f"sellToken: {error}"
+                raise TokenNotSupported(token=ask.sell_token, reason=reason) from error
+            issued = issued_swap(quote, key.client_id, self.new_id(), self.terms.validity_ms)
+            await observe.in_phase("storing", self.quotes.save(issued))
+        observe.phase_took("total", self.clock.monotonic() - started)
+        observe.source_won(quote.route.source)
+        return quote
+
+    async def _quote(self, key: ApiKey, ask: SwapQuoteRequest) -> SwapQuote:
+        sell, buy, head = await observe.in_phase("tokens", self._tokens_and_head(ask))
+        if sell.address == buy.address:
+            raise InvalidTokenAddress(
+                field="buyToken", provided=buy.address, reason="both tokens are the same"
+            )
+        request = self._request(ask, sell, buy, head)
+        setting = observe.in_phase("prices", self._setting(key, request))
+        setting_task = asyncio.create_task(setting)
+        try:
+            collected = await self.collect_routes(key.client_id, request, ask.verified)
+            known = await setting_task
+        finally:
+            setting_task.cancel()
+        if not collected.candidates:
+            raise no_route_error(collected.reports, ask.sell_token, ask.buy_token)
+        quote = self._compose(request, collected, known, head)
+        return replace(quote, batch=await batched_form(quote, collected))
+
+    async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
+        """Read one after the other: nearly always both are cached, and nothing is waited for."""
+        pair = await tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token)
+        return *pair, await self.chain.head(max_age_s=_GAS_PRICE_MAX_AGE_S)
+
+    def _request(self, ask: SwapQuoteRequest, sell: Token, buy: Token, head: Head) -> RouteRequest:
+        return RouteRequest(
+            sell=sell,
+            buy=buy,
+            sell_amount=ask.sell_amount,
+            wallet=ask.wallet,
+            slippage_bps=ask.slippage_bps,
+            gas_price_wei=max(head.next_base_fee, 1),
+            # routers compare it with the time of blocks, which may be ahead of this clock
+            deadline=(max(self.clock.now_ms(), head.time * 1000) + self.terms.calldata_life_ms)
+            // 1000,
+        )
+
+    async def _setting(self, key: ApiKey, request: RouteRequest) -> _Setting:
+        for _ in range(2):  # turns of the loop, in which the sources are asked: they take longest
+            await asyncio.sleep(0)
+        nonces = await self.orders.own_nonces(key.client_id, request.wallet)
+        sell, buy = request.sell, request.buy
+        prices = await self.prices.usd(WETH, sell.address, buy.address)
+        by_pools = await self.prices.by_pools(sell.address, buy.address)  # `usd` reads them, too
+        await require_no_fork(self.chain, self.clock)
+        reference = scoring.reference_amount(sell, request.sell_amount, buy, by_pools)
+        return _Setting(nonces, scoring.UsdRates(*prices), reference)
+
+    def _compose(
+        self, request: RouteRequest, collected: CollectedRoutes, setting: _Setting, head: Head
+    ) -> SwapQuote:
+        read = scoring.PricingContext(
+            request.sell,
+            request.sell_amount,
+            request.buy,
+            setting.rates,
+            collected.prepared.next_base_fee,
+            scoring.first_approval_gas(is_amsterdam=head.is_amsterdam),
+        )
+        market = scoring.believed(read, collected.candidates)
+        sender, reference, terms = collected.prepared.sender, setting.reference, self.terms
+        best, *others = scoring.rank(
+            collected.candidates, read, _approved(request, sender), reference
+        )
+        reports = scoring.with_reference(_named(collected.reports, best.route.source), reference)
+        _observe([best, *others], reports)
+        weighed = scoring.gas_price_in_buy_token(collected.candidates, read) is not None
+        scored = scoring.score(best, market)
+        sold = scoring.value_usd(market.sell_amount, market.sell, market.rates.sell)
+        bought = scoring.value_usd(best.worth, market.buy, market.rates.buy)
+        impact = scoring.impact_percent(best.route.impact_percent, sold, bought)
+        threat, rebate = self._threat(best, market, impact, sold if bought is None else bought)
+        limit = best.gas_limit or fees.gas_limit_for(best.gas) + fees.NEW_SLOT_GAS
+        nonce = next_nonce(sender.nonce, sender.pending_nonce, setting.nonces)
+        params = _params(collected, best.route.target, best.route.data, limit, nonce)
+        return SwapQuote(
+            sell_token=request.sell.address,
+            buy_token=request.buy.address,
+            sell_amount=request.sell_amount,
+            buy_amount=best.worth,
+            min_buy_amount=best.route.min_buy_amount,
+            slippage_bps=request.slippage_bps,
+            wallet=request.wallet,
+            route=best.route,
+            gas=best.gas,
+            impact_percent=impact,
+            net_value_usd=scored.net_value_usd,
+            gas_cost_usd=scored.gas_cost_usd,
+            threat_level=threat.level,
+            threat_known=threat.known,
+            protection_usd=threat.loss_usd * terms.attack_probability,
+            protection=protect(self.relays, terms.endpoint_type, terms.share_mode, rebate),
+            params=params,
+            verification=best.verification,
+            issued_at_ms=self.clock.now_ms(),
+            alternatives=tuple(
+                AlternativeRoute(c.route.source, c.worth, scoring.score(c, market).net_value_usd)
+                for c in others
+            ),
+            sources=reports,
+            notes=(
+                *((CONTRACT_NOTE,) if is_contract(sender.code) else ()),
+                *notes(best, market.rates, setting.rates, weighed=weighed),
+            ),
+            issues=_issues(request, params, sender),
+            usd_cents=_usd_cents(sold, bought),
+        )
+
+    @staticmethod
+    def _threat(
+        best: scoring.Candidate,
+        market: scoring.PricingContext,
+        impact: Decimal | None,
+        value: Decimal | None,
+    ) -> tuple[mev.SandwichRisk, Decimal]:
+        sell, buy = market.sell.address, market.buy.address
+        fee = mev.pool_fee(sell, buy)
+        share = (impact or Decimal(0)) / 100
+        gas_wei = Decimal(mev.ATTACK_GAS * market.base_fee)
+        cost = gas_wei.scaleb(-18) * (market.rates.eth or Decimal(0))
+        slippage = 1 - Decimal(best.route.min_buy_amount) / Decimal(best.worth)
+        threat = mev.assess_sandwich(
+            value_usd=value,
+            impact=None if impact is None else share,
+            fee=fee,
+            slippage=slippage,
+            attack_cost=cost,
+        )
+        majors = sell in mev.MAJORS and buy in mev.MAJORS
+        rebate = mev.expected_rebate(
+            value_usd=value or Decimal(0), impact=share, fee=fee, majors=majors
+        )
+        return threat, rebate
+
+
+def _usd_cents(*values: Decimal | None) -> int | None:
+    """Return the greater value of the two sides: a price that is too low must not hide a swap."""
+    known = [value for value in values if value is not None]
+    return to_cents(max(known)) if known else None
+
+
+def _params(
+    collected: CollectedRoutes, to: Address, data: bytes, gas_limit: int, nonce: int | None
+) -> UnsignedTransaction:
+    cap = fees.max_fee_per_gas(
+        collected.prepared.next_base_fee,
+        fees.SWAP_FEE_MULTIPLE,
+        gas_limit=gas_limit,
+        balance=collected.prepared.sender.eth_balance,
+    )
+    return UnsignedTransaction(to, data, 0, gas_limit, cap, nonce)
+
+
+def _approved(request: RouteRequest, sender: AccountState) -> set[Address]:
+    allowances = sender.allowances.items()
+    return {router for router, allowed in allowances if allowed >= request.sell_amount}
+
+
+def _issues(
+    request: RouteRequest, params: UnsignedTransaction, sender: AccountState
+) -> QuoteIssues:
+    return find_issues(
+        params,
+        request.sell.address,
+        request.sell_amount,
+        sell_balance=sender.sell_balance,
+        allowance=sender.allowances.get(params.to, 0),
+        eth_balance=sender.eth_balance,
+    )
+
+
+def _observe(ranked: Sequence[scoring.Candidate], reports: Sequence[SourceReport]) -> None:
+    bps = {report.source: report.reference_bps for report in reports}
+    for place, candidate in enumerate(ranked, 1):
+        source = candidate.route.source
+        observe.source_ranked(source, place, bps.get(source))
+
+
+def _named(reports: Sequence[SourceReport], winner: str) -> tuple[SourceReport, ...]:
+    return tuple(
+        replace(report, outcome=SourceOutcome.WON) if report.source == winner else report
+        for report in reports
+    )
+
+
+async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchForm | None:
+    """Return the form, simulated as its transaction, or the reason for none.
+
+    None for a wallet that is not delegated; nothing is asked of the node then.
+    """
+    sender, route = collected.prepared.sender, quote.route
+    delegate = batch.delegate_of(sender.code)
+    if delegate is None:
+        return None
+    reason = _obstacle(quote, collected)
+    if reason is not None:
+        return BatchForm(delegate, reason=reason)
+    run = await collected.prepared.simulate_batched(replace(route, gas=quote.gas + batch.FIRST_GAS))
+    reason = _fault(run, route)
+    if reason is not None or run.gas_limit is None:
+        return BatchForm(delegate, reason=reason)
+    calls = batch.SwapBatch(quote.sell_token, route.target, quote.sell_amount, route.data)
+    nonce = quote.params.nonce
+    params = _params(collected, quote.wallet, calls.calldata(), run.gas_limit, nonce)
+    return BatchForm(delegate, params, run.gas)
+
+
+def _obstacle(quote: SwapQuote, collected: CollectedRoutes) -> str | None:
+    sender, route = collected.prepared.sender, quote.route
+    if not route.bound:
+        return "no router is proven to enforce the terms of this route"
+    if quote.params.nonce != sender.nonce:
+        return batch.LATER
+    return batch.refused_code(sender.code) or batch.refused_allowance(
+        sender.allowances.get(route.spender)
+    )
+
+
+def _fault(run: SimulationResult, route: Route) -> str | None:
+    if run.succeeded is None:
+        return f"it could not be simulated: {run.reason}"
+    if not run.succeeded:
+        return f"it would revert: {run.reason}"
+    if run.broken is not None:
+        return run.broken
+    if run.received is None or run.received < route.min_buy_amount:
+        return f"it delivers {run.received or 0}, less than its minimum {route.min_buy_amount}"
+    return None

@@ -1,0 +1,229 @@
+"""Checks of the TLS files: whether the server accepts them, and the certificate's validity.
+
+The server loads them with OpenSSL at its start and with rustls in each worker. rustls accepts
+fewer forms of keys and certificates. Known differences have a message of their own here;
+`certificate_trial` finds the others.
+"""
+
+import asyncio
+import os
+import re
+import socket
+import ssl
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
+
+# Trial TLS handshake with the two TLS files, by granian in a separate process.
+#
+# granian aborts its process when it rejects a file, so only a trial proves that it accepts them.
+# `python -m quietswap.service.server.certificates CERTIFICATE KEY` exits with 0 after a handshake.
+
+
+_WITHIN_S = 20.0
+_ASK_EVERY_S = 0.02
+_HERE = "127.0.0.1"
+_REASON = re.compile(r"an `Err` value: (.+)")
+
+
+def trial_fault(certificate: str, key: str) -> str | None:
+    """Return why granian cannot serve with these PEM files; None if it can."""
+    command = (sys.executable, "-m", "quietswap.service.server.certificates", certificate, key)
+    try:
+        done = subprocess.run(  # noqa: S603  our own command line
+            command, capture_output=True, text=True, timeout=_WITHIN_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "no TLS handshake was made in time"
+    except OSError as error:
+        return f"they could not be tried: {error.strerror}"
+    if done.returncode == 0:
+        return None
+    reason = _REASON.search(done.stderr)
+    return reason[1] if reason else f"the trial ended with exit code {done.returncode}"
+
+
+async def _nothing(scope: Any, receive: Any, send: Any) -> None:
+    """Empty application: the trial sends no request."""
+
+
+async def _handshake(port: int) -> bytes | None:
+    """Return the served certificate (DER) once the server listens."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(_HERE, port, ssl=context)
+        except ConnectionRefusedError:
+            await asyncio.sleep(_ASK_EVERY_S)
+            continue
+        served: bytes | None = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        writer.close()
+        return served
+
+
+async def _serve_once(certificate: str, key: str) -> None:
+    from granian.constants import HTTPModes, Interfaces, SSLProtocols
+    from granian.server.embed import Server
+
+    with socket.socket() as probe:
+        probe.bind((_HERE, 0))
+        port = probe.getsockname()[1]
+    server = Server(
+        _nothing,
+        address=_HERE,
+        port=port,
+        interface=Interfaces.ASGINL,
+        websockets=False,
+        log_enabled=False,
+        http=HTTPModes.http1,
+        ssl_cert=Path(certificate),
+        ssl_key=Path(key),
+        ssl_protocol_min=SSLProtocols.tls13,
+    )
+    serving = asyncio.create_task(server.serve())
+    asking = asyncio.create_task(_handshake(port))
+    await asyncio.wait({serving, asking}, return_when=asyncio.FIRST_COMPLETED)
+    os._exit(0 if asking.done() and asking.exception() is None and asking.result() else 1)
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve_once(*sys.argv[1:3]))
+
+
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.S)
+_KEY = re.compile(r"-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----")
+_KEY_FORMS = ("PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY")
+_CURVES = ("secp256r1", "secp384r1")
+"""P-256 and P-384. With another curve the worker exits at its start."""
+
+
+def tls_faults(certificate: str, key: str) -> list[str]:
+    """Return one line for each reason why the server cannot use the two files."""
+    faults: list[str] = []
+    chain = _text(certificate, "server.tls_cert", faults)
+    secret = _text(key, "server.tls_key", faults)
+    if chain is not None and not _CERTIFICATE.search(chain):
+        faults.append(f"server.tls_cert: {certificate} holds no PEM certificate")
+    if secret is not None:
+        faults.extend(_key_faults(secret, key))
+    return faults or _pair_faults(certificate, key)
+
+
+def _text(path: str, name: str, faults: list[str]) -> str | None:
+    try:
+        text = Path(path).read_text("latin-1")
+    except OSError as error:
+        faults.append(f"{name}: {path}: {error.strerror or 'it cannot be read'}")
+        return None
+    if not text.strip():
+        faults.append(f"{name}: {path} is empty")
+        return None
+    return text
+
+
+def _key_faults(text: str, path: str) -> list[str]:
+    found = _KEY.search(text)
+    if found is None:
+        return [f"server.tls_key: {path} holds no PEM private key"]
+    if "ENCRYPTED" in found[1] or "Proc-Type: 4,ENCRYPTED" in text:
+        return [f"server.tls_key: {path} is encrypted; decrypt it: openssl pkey -in KEY -out NEW"]
+    if found[1] not in _KEY_FORMS:
+        return [f"server.tls_key: {path} is a {found[1]}; make it PKCS#8: openssl pkey -in KEY"]
+    return []
+
+
+def _pair_faults(certificate: str, key: str) -> list[str]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key, password="")
+        if not _is_usable(certificate):
+            return [f"server.tls_cert: {certificate} is not of RSA, P-256, P-384 or Ed25519"]
+        if _leaf(certificate).version.name != "v3":
+            fault = f"{certificate} is an X.509 v1 certificate and the server takes only v3"
+            return [f"server.tls_cert: {fault}: reissue it with its names in subjectAltName"]
+        expires_at(certificate)
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            return [f"server.tls_key: {key} is not the private key of {certificate}"]
+        reason = (error.reason or "unreadable").replace("_", " ").lower()
+        both = [f"server.tls_cert and server.tls_key cannot be loaded: {reason}"]
+        return _unreadable(certificate, key) or both
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        return [f"server.tls_cert: {certificate} cannot be read: {why}"]
+    if (refused := trial_fault(certificate, key)) is not None:
+        return [f"server.tls_cert and server.tls_key: the server cannot use them: {refused}"]
+    return []
+
+
+def _unreadable(certificate: str, key: str) -> list[str]:
+    """Return which of the two files holds what nothing can read: OpenSSL does not say it."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from cryptography.x509 import load_pem_x509_certificates
+
+    faults = []
+    try:
+        load_pem_x509_certificates(Path(certificate).read_bytes())
+    except ValueError:
+        faults.append(f"server.tls_cert: {certificate} holds a broken certificate: export it again")
+    try:
+        load_pem_private_key(Path(key).read_bytes(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        faults.append(f"server.tls_key: {key} holds a broken private key: export it again")
+    return faults
+
+
+def validity_fault(certificate: str, now: datetime) -> str | None:
+    """Return one line that says why the certificate is not valid at `now`; None if it is valid.
+
+    Raises OSError and ValueError as `expires_at` does.
+    """
+    leaf = _leaf(certificate)
+    begins, expires = leaf.not_valid_before_utc, leaf.not_valid_after_utc
+    if now < begins:
+        return (
+            f"the certificate is not valid before {begins:%Y-%m-%d %H:%M} UTC: clients refuse it; "
+            "check this machine's clock, or wait"
+        )
+    if now > expires:
+        return f"the certificate expired {expires:%Y-%m-%d}: clients refuse it; renew it"
+    return None
+
+
+def expires_at(certificate: str) -> datetime:
+    """Return `notAfter` of the first certificate in a PEM file, which is the server certificate.
+
+    Raises OSError, and ValueError if there is no readable certificate.
+    """
+    return _leaf(certificate).not_valid_after_utc
+
+
+def _leaf(certificate: str) -> "Certificate":
+    """Return the first certificate of a PEM file. Raises OSError and ValueError."""
+    from cryptography.x509 import InvalidVersion, load_pem_x509_certificate
+
+    try:
+        return load_pem_x509_certificate(Path(certificate).read_bytes())
+    except InvalidVersion as error:
+        raise ValueError(str(error)) from error
+
+
+def _is_usable(certificate: str) -> bool:
+    """Return whether rustls can sign with this kind of key."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+    try:
+        key = _leaf(certificate).public_key()
+    except UnsupportedAlgorithm:
+        return False
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return key.curve.name in _CURVES
+    return isinstance(key, rsa.RSAPublicKey | ed25519.Ed25519PublicKey)

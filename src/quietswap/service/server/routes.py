@@ -1,0 +1,39 @@
+"""The operations of the API: each stands before its handler, in the `http.py` of its folder."""
+
+from quietswap.service.clients import usage
+from quietswap.service.events import http as events
+from quietswap.service.orders import http as orders
+from quietswap.service.orders import http_export as exports
+from quietswap.service.quoting import http as quotes
+from quietswap.service.tokens import http as tokens
+from quietswap.service.wallet_rpc import http as rpc
+from quietswap.service.webhooks import http as webhooks
+
+OPERATIONS = (
+    orders.order_status,
+    quotes.swap_quote,
+    quotes.swap_quote_stream,
+    orders.swap_order,
+    orders.order_cancel,
+    orders.order_history,
+    exports.order_export,
+    exports.order_stats,
+    orders.wrap_info,
+    orders.wrap_quote,
+    orders.wrap_order,
+    events.event_stream,
+    rpc.rpc_token_create,
+    rpc.rpc_token_list,
+    rpc.rpc_token_revoke,
+    webhooks.webhook_create,
+    webhooks.webhook_list,
+    webhooks.webhook_status,
+    webhooks.webhook_delete,
+    webhooks.webhook_test,
+    webhooks.webhook_deliveries,
+    tokens.token_price,
+    tokens.token_list,
+    tokens.token_balances,
+    usage.usage,
+)
+"""In the order in which the documentation lists those of one subject."""

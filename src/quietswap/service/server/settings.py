@@ -1,0 +1,414 @@
+"""Load the settings from one TOML file and the environment.
+
+An unknown name or an invalid value is an error that names it; only a command that reads a few
+sections leaves alone a variable that cannot be meant for them. The environment variable
+`QUIETSWAP_NODE__URLS` overrides the setting `node.urls`: section and name in upper case, joined by
+two underscores. Lists are separated by commas. A setting that may hold a secret may name it
+instead, see below. Why not a library: docs/decisions/0027.
+"""
+
+import difflib
+import hashlib
+import json
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import msgspec
+
+from quietswap.service.settings import KEYS, SECRETS, Section, Settings, SourceConfig
+
+# Secrets that the settings name instead of holding them: `file:PATH` and `env:NAME`.
+#
+# They are possible in every setting that may hold a secret (`SECRETS`), in the settings
+# file and in its overrides. A file is read at each load, so a reload takes a rotated secret.
+
+
+_FILE, _ENVIRONMENT = "file:", "env:"
+_LARGEST = 64 << 10
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+class UnreadableSecret(Exception):
+    """The named secret cannot be used. The message has the reason and never the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretOrigin:
+    """Where one setting comes from, in words: `origin` contains no value."""
+
+    setting: str
+    origin: str
+
+
+def resolve(
+    tree: dict[str, Any], environment: Mapping[str, str], overrides: Mapping[str, str]
+) -> tuple[list[SecretOrigin], list[str]]:
+    """Replace references in a settings tree; return all origins, and one line for each fault.
+
+    `overrides`: the environment variable of each setting that one overrides, by dotted path.
+    """
+    origins: list[SecretOrigin] = []
+    faults: list[str] = []
+    for holder, key, path in list(_places(tree)):
+        named = path.partition(", number ")[0]
+        place = overrides.get(named)
+        written = f"environment variable {place}" if place else "settings file"
+        try:
+            value, origin = _resolved(holder[key], environment)
+        except UnreadableSecret as error:
+            faults.append(f"{path}: {error}")
+        else:
+            holder[key] = value
+            by = f", named by {place}" if place else ""
+            origins.append(SecretOrigin(path, f"{origin}{by}" if origin else written))
+    return origins, faults
+
+
+def _places(tree: dict[str, Any], path: str = "") -> Iterator[tuple[Any, Any, str]]:
+    """Yield each text that may be a secret: its container, its key there, its dotted path."""
+    for name, value in tree.items():
+        where = f"{path}.{name}" if path else name
+        if isinstance(value, dict):
+            yield from _places(value, where)
+        elif name in SECRETS and isinstance(value, str):
+            yield tree, name, where
+        elif name in SECRETS and isinstance(value, list):
+            texts = [(at, one) for at, one in enumerate(value) if isinstance(one, str)]
+            yield from ((value, at, f"{where}, number {at + 1}") for at, _ in texts)
+
+
+def _resolved(text: str, environment: Mapping[str, str]) -> tuple[str, str | None]:
+    """Return the value and, for a reference, its origin. Raises UnreadableSecret."""
+    if text.startswith(_FILE):
+        path = _path(text.removeprefix(_FILE))
+        return _checked(_read(path), f"file {path}"), f"file {path}"
+    if text.startswith(_ENVIRONMENT):
+        name = text.removeprefix(_ENVIRONMENT)
+        if not _NAME.fullmatch(name):
+            raise UnreadableSecret("after env: stands the name of an environment variable")
+        if name not in environment:
+            raise UnreadableSecret(f"environment variable {name} is not set")
+        origin = f"environment variable {name}"
+        return _checked(environment[name], origin), origin
+    for prefix in (_FILE, _ENVIRONMENT):
+        if text.lstrip().lower().startswith(prefix):
+            raise UnreadableSecret(f"write {prefix} in lower case, with nothing before it")
+    return text, None
+
+
+def _path(text: str) -> Path:
+    """Return the path of `file:/x` and of `file:///x`."""
+    path = text.removeprefix("//") if text.startswith("///") else text
+    if not path or "\0" in path:
+        raise UnreadableSecret("after file: stands the path of a file")
+    return Path(path)
+
+
+def _read(path: Path) -> str:
+    try:
+        body = _head(path)
+        if len(body) > _LARGEST:
+            raise UnreadableSecret(f"file {path} is larger than {_LARGEST >> 10} KiB")
+        return body.decode("utf-8")
+    except OSError as error:
+        raise UnreadableSecret(f"file {path}: {error.strerror or 'it cannot be read'}") from error
+    except UnicodeDecodeError:
+        raise UnreadableSecret(f"file {path} is not text in UTF-8") from None
+
+
+def _head(path: Path) -> bytes:
+    """Return the first bytes of a regular file, one more than a secret may have."""
+    # Without O_NONBLOCK, to open a FIFO waits for its writer.
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise UnreadableSecret(f"file {path} is not a regular file")
+        with os.fdopen(number, "rb", closefd=False) as file:
+            return file.read(_LARGEST + 1)
+    finally:
+        os.close(number)
+
+
+def _checked(text: str, origin: str) -> str:
+    """Return the secret without the blanks and line ends around it."""
+    secret = text.strip()
+    if not secret:
+        raise UnreadableSecret(f"{origin} is empty")
+    if any(not char.isprintable() for char in secret):
+        raise UnreadableSecret(f"{origin} has more than one line, or a control character")
+    return secret
+
+
+PREFIX = "QUIETSWAP_"
+_CLIENT_ENVIRONMENT = frozenset(
+    f"{PREFIX}{name}"
+    for name in (
+        "URL", "API_KEY", "RPC_URL", "PRIVATE_KEY", "KEYSTORE", "KEYSTORE_PASSWORD",
+        "WALLET_RPC_URL", "SETTINGS", "ANVIL", "FIXTURES", "PROJECT_ROOT",
+    )
+)  # fmt: skip
+
+
+_MEANT = 0.6
+"""Least likeness of a variable to the name of a setting for which it may be meant."""
+
+_TYPES = re.compile(r"Expected `(?P<wanted>[^`]+)`(?:, got `(?P<given>[^`]+)`)?")
+_WORDS = {
+    "int": "a whole number", "float": "a number", "decimal": "a number", "bool": "true or false",
+    "str": "text", "array": "a list", "object": "a section", "null": "",
+}  # fmt: skip
+"""The types of settings, by their names in the messages of msgspec."""
+
+
+class BadSettings(Exception):
+    """The settings are invalid. Each line of the message names a setting and the reason."""
+
+
+class _NoSetting(BadSettings):
+    """A variable names no setting."""
+
+
+def load(path: Path | None, environment: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings of a file, or the defaults, with the overrides of the environment.
+
+    Raises BadSettings with the name of the setting and the reason.
+    """
+    return _loaded(path, environment)[0]
+
+
+def load_sections(
+    path: Path | None, sections: Collection[str], environment: Mapping[str, str] | None = None
+) -> tuple[Settings, list[str]]:
+    """Return the settings for a command that reads `sections` only, and the variables left alone.
+
+    A variable that names no setting is left alone, unless it may be a misspelt one of these
+    sections: `QUIETSWAP_STORAGE_URL` would let the command work on another database. Raises
+    BadSettings.
+    """
+    settings, _, unknown = _loaded(path, environment, sections)
+    return settings, unknown
+
+
+def secret_origins(
+    path: Path | None, environment: Mapping[str, str] | None = None
+) -> list[SecretOrigin]:
+    """Return where each given setting that may hold a secret comes from, without its value.
+
+    Raises BadSettings.
+    """
+    return _loaded(path, environment)[1]
+
+
+def _loaded(
+    path: Path | None,
+    environment: Mapping[str, str] | None,
+    sections: Collection[str] | None = None,
+) -> tuple[Settings, list[SecretOrigin], list[str]]:
+    """Return the settings, where secrets come from, and the variables that were left alone."""
+    tree: dict[str, Any] = {}
+    if path is not None:
+        try:
+            tree = tomllib.loads(path.read_text("utf-8"))
+        except OSError as error:
+            raise BadSettings(f"{path}: {error.strerror or 'cannot be read'}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise BadSettings(f"{path}: not a TOML file: {error}") from error
+    faults: list[str] = []
+    given = environment or os.environ
+    overrides: dict[str, str] = {}
+    unknown: list[str] = []
+    for name in setting_names(given):
+        try:
+            _override(tree, name, given[name])
+            overrides[".".join(_path_of(name))] = name
+        except _NoSetting as error:
+            if sections is None or _may_be_meant(name, sections):
+                faults.append(str(error))
+            else:
+                unknown.append(name)
+        except BadSettings as error:
+            faults.append(str(error))
+    origins, unreadable = resolve(tree, given, overrides)
+    faults += unreadable + _faults(tree)
+    if faults:
+        raise BadSettings("\n".join(faults))
+    return msgspec.convert(tree, Settings), origins, unknown
+
+
+def _may_be_meant(name: str, sections: Collection[str]) -> bool:
+    """Return whether a variable that names no setting may be a misspelt one of these sections."""
+    plain = name.removeprefix(PREFIX)
+    wanted = tuple(section.upper() for section in sections)
+    nearest = difflib.get_close_matches(plain, _variables(Settings, ""), 1, _MEANT)
+    return any(text.startswith(wanted) for text in (plain, *nearest))
+
+
+def setting_names(environment: Mapping[str, str]) -> list[str]:
+    """Return the names of the variables that override settings, in alphabetical order."""
+    return sorted(n for n in environment if n.startswith(PREFIX) and n not in _CLIENT_ENVIRONMENT)
+
+
+def _faults(tree: dict[str, Any]) -> list[str]:
+    """Return the error of each setting."""
+    faults = []
+    for single in _single_settings(tree):
+        try:
+            msgspec.convert(single, Settings)
+        except msgspec.ValidationError as error:
+            fault = _explained(str(error))
+            if isinstance(sources := single.get("source"), dict):  # msgspec names no keys
+                fault = fault.replace("source[...]", ".".join(("source", *sources)))
+            faults.append(fault)
+    return list(dict.fromkeys(faults))
+
+
+def _single_settings(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a tree for each setting. No setting is required, so each is valid by itself or not."""
+    for name, value in tree.items():
+        if isinstance(value, dict) and value:
+            yield from ({name: inner} for inner in _single_settings(value))
+        else:
+            yield {name: value}
+
+
+def _override(tree: dict[str, Any], name: str, text: str) -> None:
+    path = _path_of(name)
+    kind: Any = Settings
+    for part in path:
+        kind = _field_type(kind, part, name)
+    if _is_section(_section_of(kind)):
+        raise BadSettings(f"{name}: names a whole section, not one setting")
+    *sections, last = path
+    for part in sections:
+        tree = tree.setdefault(part, {})
+        if not isinstance(tree, dict):
+            raise BadSettings(f"{name}: {part} in the file is not a section")
+    tree[last] = _parsed(text, kind, name)
+
+
+def _path_of(variable: str) -> list[str]:
+    return variable.removeprefix(PREFIX).lower().split("__")
+
+
+def _field_type(kind: Any, part: str, name: str) -> Any:
+    if kind == dict[str, SourceConfig]:
+        return SourceConfig
+    kind = _section_of(kind)
+    if not _is_section(kind):
+        raise _NoSetting(f"{name}: there is no such setting")
+    for field in msgspec.structs.fields(kind):
+        if field.name == part:
+            return field.type
+    near = difflib.get_close_matches(name, _variables(Settings, PREFIX), 1, 0.9)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    raise _NoSetting(f"{name}: there is no setting {part}{meant}")
+
+
+def _variables(section: type[Section], prefix: str) -> Iterator[str]:
+    for field in msgspec.structs.fields(section):
+        name, kind = prefix + field.name.upper(), _section_of(field.type)
+        if _is_section(kind):
+            yield from _variables(kind, f"{name}__")
+        else:
+            yield name
+
+
+def _section_of(kind: Any) -> Any:
+    """Return the section type inside `Annotated` or `| None`, else the type itself."""
+    if hasattr(kind, "__metadata__"):
+        kind = kind.__origin__
+    return next((k for k in getattr(kind, "__args__", ()) if _is_section(k)), kind)
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Section)
+
+
+def _parsed(text: str, kind: Any, name: str) -> Any:
+    if "tuple" in str(kind):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return msgspec.convert(text, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadSettings(f"{name}: {_explained(str(error))}{_one_of(kind)}") from error
+
+
+def _one_of(kind: Any) -> str:
+    """Return the allowed values of an enumerated setting for an error message, else ""."""
+    values = choices(kind)
+    return f"; there is {', '.join(values)}" if values else ""
+
+
+def choices(kind: Any) -> tuple[str, ...]:
+    """Return the allowed values of a setting of this type; empty if any value is allowed."""
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def _kind_at(where: str) -> Any:
+    """Return the type of the setting at this path; None if there is none."""
+    kind: Any = Settings
+    for part in where.split("."):
+        types = {f.name: f.type for f in msgspec.structs.fields(kind)} if _is_section(kind) else {}
+        kind = types.get(part)
+        kind = kind if choices(kind) else _section_of(kind)
+    return kind
+
+
+def _plain_type(found: re.Match[str]) -> str:
+    """Return "must be a whole number, not text" for "Expected `int`, got `str`"."""
+    words = [_WORDS.get(part) for part in found["wanted"].split(" | ")]
+    wanted = " or ".join(word for word in words if word) or found["wanted"]
+    given = "a fraction" if found["given"] == "float" else _WORDS.get(found["given"] or "")
+    return f"must be {wanted}" + (f", not {given}" if given else "")
+
+
+def _explained(message: str) -> str:
+    text, _, where = message.partition(" - at `$.")
+    text = text.replace("Object contains unknown field", "there is no setting")
+    text = _TYPES.sub(_plain_type, text)
+    if not where:
+        return text
+    where = where.rstrip("`")
+    return f"{where}: {text}{_one_of(_kind_at(where))}"
+
+
+# A summary of the settings without their values, for the log and the audit log.
+
+
+def settings_summary(settings: Settings, file: Path | None) -> dict[str, Any]:
+    """Return the file, the variables that override it, and a fingerprint without secrets.
+
+    Keys, and user, password and query of a URL, do not change the fingerprint. The rest of a URL
+    does; a key in its path has too many bits to be found by trial.
+    """
+    plain = json.dumps(_without_secrets(msgspec.to_builtins(settings)), sort_keys=True)
+    return {
+        "file": str(file.resolve()) if file else None,
+        "environment": setting_names(os.environ),
+        "fingerprint": hashlib.sha256(plain.encode()).hexdigest()[:16],
+    }
+
+
+def _without_secrets(section: dict[str, Any]) -> dict[str, Any]:
+    return {name: _public(name, value) for name, value in section.items() if name not in KEYS}
+
+
+def _public(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return _without_secrets(value)
+    if name not in SECRETS or value is None:
+        return value
+    return _place(value) if isinstance(value, str) else [_place(url) for url in value]
+
+
+def _place(url: str) -> str:
+    """Return scheme, host, port and path."""
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("#")[0].partition("?")[0].partition("/")
+    return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"

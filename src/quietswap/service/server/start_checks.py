@@ -1,0 +1,337 @@
+"""Checks of the settings before the start. Each fault is one line that names the setting."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+
+from quietswap.service.operator.audit_file import has_room
+from quietswap.service.server.certificates import tls_faults
+from quietswap.service.server.settings import BadSettings
+from quietswap.service.server.shutdown import KILLED_AFTER_S
+from quietswap.service.settings import Settings
+
+_METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""https://prometheus.github.io/client_python/multiprocess/"""
+
+
+@contextmanager
+def metrics_of_all(workers: int) -> Iterator[None]:
+    """Create a folder for the metrics of several processes, so that each can report all of them.
+
+    prometheus_client reads the environment variable at its import, so neither this module nor the
+    command that calls it may import a module with metrics at the top.
+    """
+    os.environ.pop(_METRICS_FOLDER, None)
+    if workers == 1:
+        yield
+        return
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="quietswap-metrics-")
+    except OSError as error:
+        raise click.UsageError(
+            "server.workers: several processes need a temporary folder for metrics: "
+            f"{error.strerror}; set TMPDIR"
+        ) from error
+    with folder:
+        os.environ[_METRICS_FOLDER] = folder.name
+        yield
+
+
+def startup_faults(settings: Settings) -> list[str]:
+    """Return one line for each reason why the service must not start with these settings."""
+    from quietswap.service.api.middleware.headers import is_loopback
+
+    server = settings.server
+    faults = []
+    if not settings.node.urls:
+        faults.append(
+            "node.urls is not set: balances, nonces and blocks are read from your own Ethereum "
+            "node. Set it in the file or as QUIETSWAP_NODE__URLS=https://... "
+            "(to try quietswap without a node, run: quietswap sandbox)"
+        )
+    if bool(server.tls_cert) != bool(server.tls_key):
+        missing = "tls_key" if server.tls_cert else "tls_cert"
+        faults.append(f"server.{missing} is not set: the certificate and its key go together")
+    if server.tls_cert and server.tls_key:
+        faults += tls_faults(server.tls_cert, server.tls_key)
+    if not (server.tls_cert or server.behind_tls_proxy or is_loopback(server.host)):
+        faults.append(
+            f"server.host is {server.host} without TLS: set server.tls_cert and server.tls_key, "
+            "or server.behind_tls_proxy = true when a proxy on your side ends TLS"
+        )
+    if server.workers > 1 and not settings.storage.redis_url:
+        faults.append(
+            "storage.redis_url is not set: with more than one process the rate limit needs a "
+            "store they share"
+        )
+    if server.workers > 1 and settings.storage.url.startswith("sqlite"):
+        faults.append("storage.url is SQLite: more than one process needs postgresql://...")
+    if not settings.node.urls:  # reported above; a placeholder lets the other checks run
+        node = msgspec.structs.replace(settings.node, urls=("http://unset",))
+        settings = msgspec.structs.replace(settings, node=node)
+    return faults + _unusable_choices(settings) + _unwritable(settings.observe.audit_file)
+
+
+def _unwritable(file: str | None) -> list[str]:
+    """Check that the audit file is writable, without creating it."""
+    if file is None:
+        return []
+    path = Path(os.path.realpath(file))
+    with contextlib.suppress(OSError):
+        place = path if path.exists() else path.parent
+        fits = place.is_dir() if place is not path else not path.is_dir()
+        if fits and not _is_loop(path) and os.access(place, os.W_OK) and has_room(place):
+            return []
+    return [f"observe.audit_file: {file} cannot be written"]
+
+
+def _is_loop(path: Path) -> bool:
+    """Return whether a result of `realpath` is a link that leads back to itself."""
+    return path.is_symlink()
+
+
+def store_faults(settings: Settings) -> list[str]:
+    """Connect to the database and Redis. Return why the service cannot use them.
+
+    No file is created and no schema changed.
+    """
+    from quietswap.rules.orders.stores import StoreUnavailable
+    from quietswap.service.base.clock import SystemClock
+    from quietswap.service.storage import migrate
+    from quietswap.service.storage.database import BadDatabaseUrl, ForeignDatabase, missing_file
+    from quietswap.service.storage.factory import open_storage
+    from quietswap.service.storage.migrate import SchemaTooNew, SchemaTooOld
+
+    async def ping() -> None:
+        missing = missing_file(settings.storage.url)
+        if missing:
+            _check_folder(missing)
+        url = "sqlite:///:memory:" if missing else settings.storage.url
+        storage = await open_storage(
+            url, clock=SystemClock(), rates_url=settings.storage.redis_url, checked=False
+        )
+        try:
+            if storage.database.dialect == "postgresql":
+                await migrate.check(storage.database)
+            elif not missing:
+                with contextlib.suppress(SchemaTooOld):  # a start migrates it
+                    await migrate.check(storage.database)
+            await storage.ping()
+        finally:
+            await storage.close()
+
+    try:
+        asyncio.run(ping())
+    except StoreUnavailable as error:
+        return [f"{_store_of(str(error), settings)}: {error}"]
+    except ForeignDatabase as error:
+        return [f"storage.url: {error}"]
+    except (BadDatabaseUrl, SchemaTooNew, SchemaTooOld) as error:
+        return [str(error)]
+    return []
+
+
+def _check_folder(file: Path) -> None:
+    from quietswap.service.storage.database import BadDatabaseUrl
+
+    target = Path(os.path.realpath(file))
+    if _is_loop(target):
+        raise BadDatabaseUrl(f"storage.url: {file} is a link that leads to no file")
+    folder = target.parent
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise BadDatabaseUrl(f"storage.url: no file can be created in {folder}")
+
+
+def node_faults(settings: Settings) -> list[str]:
+    """Read and simulate as a quote does. Return why the service cannot quote with these nodes."""
+    from quietswap.rules.chain.records import NodeUnavailable
+    from quietswap.service.base.clock import SystemClock
+    from quietswap.service.server.checks import try_quote
+    from quietswap.service.server.container import adapters_of_a_command
+
+    async def ask() -> str | None:
+        async with adapters_of_a_command(settings) as outside:
+            return await try_quote(outside, SystemClock())
+
+    try:
+        fault = asyncio.run(ask())
+    except NodeUnavailable as error:
+        return [f"node.urls: {error}"]
+    if fault is None or not settings.quotes.require_verification:
+        return []
+    return [f"node.urls: no swap can be simulated, so none is quoted: {fault}"]
+
+
+def start_needs(settings: Settings) -> list[str]:
+    """Return why only a start can use a database that passed `store_faults`; a reload cannot.
+
+    A worker would make a new database of a wrong path, and cannot open an older schema. An empty
+    file was created on purpose. Raises StoreUnavailable and BadDatabaseUrl.
+    """
+    from quietswap.service.storage import migrate
+    from quietswap.service.storage.database import is_embedded, missing_file
+    from quietswap.service.storage.factory import open_database
+
+    async def version() -> int:
+        database = await open_database(settings.storage.url, connections=1)
+        try:
+            return await migrate.current_version(database)
+        finally:
+            await database.close()
+
+    if missing := missing_file(settings.storage.url):
+        return [f"storage.url: there is no file {missing}, and only a start creates one"]
+    if not is_embedded(settings.storage.url):
+        return []
+    found, needed = asyncio.run(version()), migrate.known()[-1].version
+    if found in (0, needed):
+        return []
+    what = f"the database has schema {found}, this release needs {needed}"
+    return [f"storage.url: {what}: only a start or quietswap migrate changes it"]
+
+
+def _store_of(failure: str, settings: Settings) -> str:
+    """Return the setting of the store that failed, with its host and no password."""
+    name, url = "storage.url", settings.storage.url
+    if failure.startswith("Redis") and settings.storage.redis_url:
+        name, url = "storage.redis_url", settings.storage.redis_url
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    return f"{name} ({host})" if host else name
+
+
+def may_serve(settings: Settings) -> bool:
+    """Return whether no process that serves from the database excludes one with these settings.
+
+    It acquires the lock of the processes that serve, and releases it. Raises StoreUnavailable.
+    """
+    from quietswap.service.base.clock import SystemClock
+    from quietswap.service.storage.database import missing_file
+    from quietswap.service.storage.factory import open_storage
+
+    async def ask() -> bool:
+        storage = await open_storage(
+            settings.storage.url,
+            clock=SystemClock(),
+            rates_url=settings.storage.redis_url,
+            checked=False,
+        )
+        try:
+            return await storage.serving.acquire_or_renew()
+        finally:
+            await storage.close()
+
+    if missing_file(settings.storage.url):
+        return True
+    return asyncio.run(ask())
+
+
+def _unusable_choices(settings: Settings) -> list[str]:
+    """Return the faults that otherwise appear only when the service builds its objects."""
+    from quietswap.service.api.middleware.headers import (
+        InvalidHost,
+        InvalidOrigin,
+        checked_host,
+        checked_origin,
+    )
+    from quietswap.service.base.clock import SystemClock
+    from quietswap.service.server import factories
+    from quietswap.service.server.asgi import check_traces
+    from quietswap.service.server.container import build_adapters
+    from quietswap.service.storage.database import BadDatabaseUrl, check_redis_url, is_embedded
+
+    faults = []
+    checks: tuple[Callable[[], object], ...] = (
+        lambda: build_adapters(settings, SystemClock()),
+        lambda: factories.token_policy(settings),
+        lambda: factories.token_catalogue(settings),
+        lambda: factories.accepted_unbound(settings),
+        lambda: factories.check_body_limits(settings),
+        lambda: factories.trusted_networks(settings),
+        lambda: factories.swap_terms(settings),
+        lambda: factories.wrap_terms(settings),
+        lambda: [factories.routers(settings, name) for name in factories.chosen_sources(settings)],
+        lambda: is_embedded(settings.storage.url),
+        lambda: check_redis_url(settings.storage.redis_url),
+        lambda: check_traces(settings),
+        lambda: [checked_origin(origin) for origin in settings.server.cors_origins],
+        lambda: [checked_host(host) for host in settings.server.allowed_hosts],
+    )
+    for check in checks:
+        try:
+            check()
+        except InvalidOrigin as error:
+            faults.append(f"server.cors_origins: {error}")
+        except InvalidHost as error:
+            faults.append(f"server.allowed_hosts: {error}")
+        except (BadSettings, BadDatabaseUrl) as error:
+            faults.extend(str(error).splitlines())
+    return list(dict.fromkeys(faults))
+
+
+# Check that the service's port is free before it listens.
+#
+# The workers of the server share a port with SO_REUSEPORT. Without this check, a second service on
+# the same port would start without an error, and each would get half of the requests.
+
+
+_PATIENCE_S = KILLED_AFTER_S + 2.0
+"""After its server process was killed, a worker can finish requests for this time."""
+_LOOK_EVERY_S = 0.1
+
+
+def wait_for_free_port(
+    host: str,
+    port: int,
+    patience_s: float | None = None,
+    say: Callable[[int, float], None] | None = None,
+) -> None:
+    """Wait until the port is free. Raises click.ClickException after `patience_s`.
+
+    `say(port, seconds)` is called once if it has to wait.
+    """
+    patience = _PATIENCE_S if patience_s is None else patience_s
+    until = time.monotonic() + patience
+    said = False
+    while (problem := _problem(host, port)) is not None:
+        if problem != errno.EADDRINUSE or time.monotonic() >= until:
+            raise click.ClickException(
+                f"server.host {host} and server.port {port} cannot be listened on: "
+                f"{os.strerror(problem)}"
+            )
+        if not said:
+            (say or _say)(port, patience)
+            said = True
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _say(port: int, seconds: float) -> None:
+    click.echo(f"port {port} is in use: waiting {seconds:g} s for it", err=True)
+
+
+def _problem(host: str, port: int) -> int | None:
+    """Return the errno of an exclusive listen on the address; None if it succeeds."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise click.ClickException(f"server.host {host} is no address of this machine") from error
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+            probe.listen()
+        except OSError as error:
+            return error.errno or errno.EADDRINUSE
+    return None

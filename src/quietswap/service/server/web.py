@@ -1,0 +1,105 @@
+"""The parts of the web page: whether it is served, its sessions and its options."""
+
+from collections.abc import Awaitable, Callable
+
+from quietswap.rules.operator.figures import Measure, distribution, tip_class
+from quietswap.rules.operator.operators import Health
+from quietswap.rules.orders.statistics import Percentiles
+from quietswap.service.api.middleware.headers import is_loopback
+from quietswap.service.base.clock import Clock
+from quietswap.service.operator.act import ReadFigures
+from quietswap.service.server.settings import BadSettings
+from quietswap.service.server.web_assets import INCLUSION_DAYS, WebOptions
+from quietswap.service.settings import ServerConfig, Settings
+from quietswap.service.storage.factory import Storage
+from quietswap.service.web.sessions import WebSessionBounds, WebSessions
+
+
+def is_local(server: ServerConfig) -> bool:
+    """Return whether this machine alone reaches the service, as far as its settings tell.
+
+    A proxy on the same machine may serve the whole world: one is there if it ends TLS, if its
+    address is trusted, or if the service answers to a name of its own.
+    """
+    has_proxy = server.behind_tls_proxy or bool(server.trusted_proxies)
+    return (
+        is_loopback(server.host) and not has_proxy and all(map(is_loopback, server.allowed_hosts))
+    )
+
+
+def is_secure(server: ServerConfig) -> bool:
+    """Return whether browsers reach the service by TLS, its own or a proxy's."""
+    return bool(server.tls_cert) or server.behind_tls_proxy
+
+
+def is_web_enabled(settings: Settings) -> bool:
+    """Return whether the page is served. Raises BadSettings if it would have any host name.
+
+    Beyond loopback the names must be listed. Otherwise a page of another site could give its own
+    name this service's address, and use the service as its own origin.
+    """
+    server, chosen = settings.server, settings.web.enabled
+    on_loopback = is_loopback(server.host)
+    if chosen and not on_loopback and not server.allowed_hosts:
+        raise BadSettings(
+            "web.enabled: beyond loopback the page needs server.allowed_hosts, the host names "
+            "under which browsers reach it"
+        )
+    return is_local(server) if chosen is None else chosen
+
+
+def make_sessions(settings: Settings, storage: Storage, clock: Clock) -> WebSessions:
+    """Return the use cases of the page's sessions."""
+    web = settings.web
+    bounds = WebSessionBounds(web.sessions_per_address, web.max_sessions)
+    return WebSessions(storage.web_sessions, clock, bounds)
+
+
+def web_options(
+    settings: Settings, storage: Storage, clock: Clock, health: Callable[[], Awaitable[Health]]
+) -> WebOptions | None:
+    """Return the options of the page; None if it is not served. Raises BadSettings."""
+    if not is_web_enabled(settings):
+        return None
+    sessions = make_sessions(settings, storage, clock)
+    figures = ReadFigures(storage.figures, clock)
+
+    async def inclusion() -> Percentiles | None:
+        window = await figures((Measure.INCLUSION_S,), INCLUSION_DAYS * 24)
+        rows = window.of(Measure.INCLUSION_S)
+        return distribution(row for row in rows if row.detail == tip_class(0))
+
+    return WebOptions(
+        begin=sessions.begin,
+        renew=sessions.renew,
+        health=health,
+        inclusion=inclusion,
+        explorer_url=settings.tracking.explorer_url.rstrip("/"),
+        quote_s=settings.quotes.validity_s,
+        requests=settings.web.rate_limit,
+        sessions=settings.web.sessions_per_address,
+        secure=is_secure(settings.server),
+    )
+
+
+# The address under which wallets reach this service. Imports little, for a quick command line.
+
+
+_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+_EVERY_INTERFACE = frozenset(("0.0.0.0", "::"))  # noqa: S104  compared, not bound
+
+
+def public_url(settings: Settings) -> str:
+    """Return the base URL for wallets, without a final slash."""
+    if settings.wallet_rpc.public_url is not None:
+        return settings.wallet_rpc.public_url.rstrip("/")
+    server = settings.server
+    if server.behind_tls_proxy and server.allowed_hosts:
+        return f"https://{server.allowed_hosts[0]}"
+    host = server.host
+    if server.allowed_hosts and host not in _LOOPBACK:
+        host = server.allowed_hosts[0]
+    elif host in _EVERY_INTERFACE:
+        host = "localhost"
+    host = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return f"{'https' if server.tls_cert else 'http'}://{host}:{server.port}"

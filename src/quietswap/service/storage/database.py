@@ -1,0 +1,238 @@
+"""Common interface of SQLite and PostgreSQL.
+
+SQL is written once, in the common subset of both, with `?` for arguments. Every call raises
+quietswap.rules.orders.stores.StoreUnavailable if there is no response within the time limit.
+"""
+
+import re
+from collections.abc import Callable, Coroutine, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import msgspec
+
+from quietswap.rules.clients import AuditEntry
+
+Value = str | int | bytes | None
+Row = Sequence[Any]
+"""One row; its columns have the order of the SELECT or RETURNING list."""
+
+T = TypeVar("T")
+
+IN_MEMORY = ":memory:"
+"""The path of a SQLite URL that names no file."""
+
+
+class ForeignDatabase(Exception):
+    """The SQLite file belongs to another program."""
+
+
+class Transaction(Protocol):
+    """An open transaction. Its body may await only its `fetch`."""
+
+    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
+        """Run one statement and return its rows (empty without RETURNING)."""
+
+
+Body = Callable[[Transaction], Coroutine[Any, Any, T]]
+"""The work of one transaction. It must not depend on an earlier attempt."""
+
+
+class Database(Protocol):
+    """A database, opened once and closed once on one event loop."""
+
+    @property
+    def dialect(self) -> str:
+        """Return `sqlite` or `postgresql`."""
+
+    async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
+        """Run one read statement on one snapshot."""
+
+    async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
+        """Run a read statement with a long result, without blocking the event loop."""
+
+    async def change(self, sql: str, *args: Value, durable: bool = True) -> Sequence[Row]:
+        """Run one write statement and return its RETURNING rows after the commit.
+
+        `durable` as in `transact`.
+        """
+
+    async def transact(self, body: Body[T], *, bounded: bool = True, durable: bool = True) -> T:
+        """Run `body` in one transaction and return its result after the commit.
+
+        Without `bounded` it has no time limit, as migrations need. Without `durable`, SQLite does
+        not wait for the disk, so that a power failure may undo the commit.
+
+        An exception of the body rolls back and is raised unchanged. After StoreUnavailable the
+        result of the commit may be unknown and must be read.
+        """
+
+    async def has_table(self, name: str) -> bool:
+        """Return whether the schema has this table."""
+
+    async def close(self) -> None:
+        """Finish accepted work and close the connections."""
+
+
+class Store:
+    """The base of what reads and writes a part of the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def _change_audited(self, audit: AuditEntry | None, sql: str, *args: Value) -> bool:
+        """Run a write and log it, in one transaction; return whether it changed a row."""
+
+        async def body(transaction: Transaction) -> bool:
+            rows = await transaction.fetch(sql, *args)
+            if rows:
+                await append_audit(transaction, audit)
+            return bool(rows)
+
+        return await self._database.transact(body)
+
+
+async def append_audit(transaction: Transaction, entry: AuditEntry | None) -> None:
+    """Append an entry in the transaction of the change itself; None appends nothing."""
+    if entry is not None:
+        encode = msgspec.json.encode
+        texts = (encode(entry.actor).decode(), entry.event, encode(entry.details).decode())
+        sql = "INSERT INTO audit_log (id, at_ms, actor, event, details) VALUES (?, ?, ?, ?, ?)"
+        await transaction.fetch(sql, entry.id, entry.at_ms, *texts)
+
+
+@lru_cache(maxsize=256)
+def numbered(sql: str) -> str:
+    """Return `sql` with `$1`, `$2`, ... for its `?`, as PostgreSQL requires.
+
+    No literal in our SQL contains a question mark, so the text is not parsed.
+    """
+    first, *rest = sql.split("?")
+    return first + "".join(f"${place}{part}" for place, part in enumerate(rest, 1))
+
+
+# URLs of the database and of Redis: what they may be, and what they name.
+
+SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
+_REDIS = ("redis://", "rediss://", "valkey://", "unix://")
+_WORDS = {
+    "sslmode": {"disable", "allow", "prefer", "require", "verify-ca", "verify-full"},
+    "target_session_attrs": {
+        "any", "primary", "standby", "prefer-standby", "read-write", "read-only",
+    },
+}  # fmt: skip
+"""https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS"""
+_LAST_PORT = 65_535
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::\d{1,5})?")
+
+
+class BadDatabaseUrl(ValueError):
+    """The database URL is invalid; the message contains the valid forms."""
+
+
+def is_embedded(url: str, name: str = "storage.url") -> bool:
+    """Return True for SQLite and False for PostgreSQL. Raises BadDatabaseUrl.
+
+    `name` is the setting or option of the URL, for the error message.
+    """
+    if url.startswith(SQLITE) and len(url) > len(SQLITE):
+        if "?" in url or "\0" in url:
+            raise BadDatabaseUrl(f"{name}: a SQLite URL is a path and takes no ?options")
+        return True
+    if url.startswith(_POSTGRES):
+        _check_hosts(url, name)
+        _check_words(url, name)
+        _check_extra("postgres", "asyncpg", name)
+        return False
+    raise BadDatabaseUrl(
+        f"{name}: a database URL is sqlite:///path/to/file, sqlite:////absolute/path, "
+        "sqlite:///:memory: or postgresql://user:password@host/name"
+    )
+
+
+def missing_file(url: str) -> Path | None:
+    """Return the file of a SQLite URL if there is none yet; opening it would create it. Raises
+    BadDatabaseUrl, also if that cannot be seen.
+    """
+    name = url.removeprefix(SQLITE)
+    if not is_embedded(url) or name == IN_MEMORY:
+        return None
+    try:
+        return None if Path(name).exists() else Path(name)
+    except OSError as error:
+        raise BadDatabaseUrl(f"storage.url: {name}: {error.strerror}") from error
+
+
+def check_redis_url(url: str | None) -> None:
+    """Raise BadDatabaseUrl unless `url` is None or a valid URL of Redis or Valkey."""
+    if url is None:
+        return
+    if not url.startswith(_REDIS):
+        raise BadDatabaseUrl(
+            "storage.redis_url: it must be redis://, rediss://, valkey:// or unix://"
+        )
+    if not url.startswith("unix://"):
+        _check_hosts(url, "storage.redis_url")
+    _check_extra("redis", "redis", "storage.redis_url")
+    from quietswap.service.storage.redis_rate_limits import RedisRateStore
+
+    path = urlsplit(url).path.strip("/")
+    try:
+        if path.isdecimal() or not path or url.startswith("unix://"):
+            RedisRateStore.open(url).check()
+            return
+    except (ValueError, TypeError, AttributeError):
+        pass  # the text may contain the password
+    raise BadDatabaseUrl(
+        "storage.redis_url: the database is a number, as in /0, and each ?option one of redis-py's"
+    )
+
+
+def _check_hosts(url: str, name: str) -> None:
+    """Refuse what the drivers would refuse, with a message that never contains the password."""
+    try:
+        hosts = urlsplit(url).netloc.rpartition("@")[2].split(",")
+    except ValueError:
+        hosts = [":"]
+    if not all(_HOST.fullmatch(host) and _port(host) <= _LAST_PORT for host in hosts):
+        raise BadDatabaseUrl(
+            f"{name}: its host and port cannot be read; write special characters of a password as "
+            "%2F and the like"
+        )
+
+
+def _port(host: str) -> int:
+    _, colon, port = host.rpartition("]")[2].partition(":")
+    return int(port) if colon else 0
+
+
+def _check_extra(extra: str, package: str, name: str) -> None:
+    if find_spec(package) is None:
+        raise BadDatabaseUrl(
+            f"{name}: its driver is not installed: install quietswap again with the extra "
+            f"'{extra}', from the same wheel or index"
+        )
+
+
+def _check_words(url: str, name: str) -> None:
+    if "\0" in unquote(url):
+        raise BadDatabaseUrl(f"{name}: %00 cannot stand in it")
+    for word, values in parse_qs(urlsplit(url).query).items():
+        if word in _WORDS and not _WORDS[word].issuperset(values):
+            raise BadDatabaseUrl(f"{name}: {word} is one of {', '.join(sorted(_WORDS[word]))}")
+
+
+def is_same_database(one: str, other: str) -> bool:
+    """Return whether two URLs certainly name the same database."""
+    if one == other:
+        return True
+    first, second = urlsplit(one), urlsplit(other)
+    if first.scheme == second.scheme == "sqlite":
+        return Path(first.path[1:]).resolve() == Path(second.path[1:]).resolve()
+    return (first.hostname, first.port or 5432, first.path) == (
+        second.hostname, second.port or 5432, second.path,
+    )  # fmt: skip

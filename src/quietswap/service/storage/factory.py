@@ -1,0 +1,186 @@
+"""Opens the stores of a database. Only this module knows both."""
+
+from typing import TYPE_CHECKING
+
+from quietswap.rules.orders.stores import LeaderLock, RateStore
+from quietswap.service.base.clock import Clock
+from quietswap.service.storage import migrate
+from quietswap.service.storage.client_usage import UsageStore
+from quietswap.service.storage.clients import ClientStore, KeyStore
+from quietswap.service.storage.database import SQLITE, BadDatabaseUrl, Database, is_embedded
+from quietswap.service.storage.events import EventStore
+from quietswap.service.storage.operator_view import FigureStore
+from quietswap.service.storage.operators import AuditStore, OperatorStore
+from quietswap.service.storage.orders import OrderStore
+from quietswap.service.storage.quotes import PausedSourceStore, QuoteStore
+from quietswap.service.storage.rate_limits import MemoryRateStore
+from quietswap.service.storage.sqlite import FileLeaderLock, SqliteDatabase
+from quietswap.service.storage.wallet_rpc_tokens import WalletRpcTokenStore
+from quietswap.service.storage.web_sessions import WebSessionStore
+from quietswap.service.storage.webhooks import WebhookStore
+
+if TYPE_CHECKING:
+    from quietswap.service.storage.redis_rate_limits import RedisRateStore
+
+_PROBES = {
+    "postgresql": "UPDATE orders SET version = version WHERE 1 = 0",
+    "sqlite": "PRAGMA user_version = 0",
+}
+"""Writes that change nothing. PostgreSQL's is refused by a standby, a read-only database and a role
+without rights, as other writes. SQLite's writes a page, which a full disk refuses: an UPDATE to the
+same value writes none.
+"""
+PATIENCE_S = 3.0
+"""Time limit of a database call in seconds, after which it raises StoreUnavailable."""
+LOCK_PATIENCE_S = 2.0
+"""Time limit of a PostgreSQL lock's renewal in seconds, after which the lock is given up."""
+CONNECTIONS = 8
+"""PostgreSQL connections of one process, without those of the leader locks."""
+_STRANGERS = 50_000
+"""Client addresses whose wrong keys are counted in memory, about 200 bytes each."""
+WAITING = 1000
+"""Most calls in flight or in the queue. Further calls fail at once, which limits memory."""
+
+
+class Storage:
+    """All stores of one database; `traced`: each of their calls is a span of the request's trace.
+
+    `rates` counts requests of keys. `guesses` counts failed authentication by client address, in a
+    separate store, so that many addresses cannot displace the windows of keys. `leadership` is the
+    lock of the tracker. `serving` is the lock of the processes that serve: shared by those with a
+    shared rate store, exclusive for one that counts in memory.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        shared_rates: "RedisRateStore | None",
+        locks: tuple[LeaderLock, LeaderLock],
+        *,
+        traced: bool,
+    ) -> None:
+        self.database = database
+        self.shared_rates = shared_rates
+        self.rates: RateStore = shared_rates or MemoryRateStore(clock)
+        self.guesses: RateStore = shared_rates or MemoryRateStore(clock, _STRANGERS)
+        self.leadership, self.serving = locks
+        stored = database
+        if traced:
+            from quietswap.service.storage.tracing import (  # its metrics take time to import
+                TracedDatabase,
+            )
+
+            stored = TracedDatabase(database)
+        self.clients = ClientStore(stored)
+        self.usage = UsageStore(stored)
+        self.audit = AuditStore(stored)
+        self.operators = OperatorStore(stored)
+        self.paused_sources = PausedSourceStore(stored)
+        self.figures = FigureStore(stored)
+        self.keys = KeyStore(stored)
+        self.quotes = QuoteStore(stored)
+        self.orders = OrderStore(stored)
+        self.rpc_tokens = WalletRpcTokenStore(stored)
+        self.events = EventStore(stored)
+        self.webhooks = WebhookStore(stored)
+        self.web_sessions = WebSessionStore(stored)
+
+    async def ping(self) -> None:
+        """Check that database and Redis accept writes. Raises StoreUnavailable."""
+        await self.database.change(_PROBES[self.database.dialect], durable=False)
+        if self.shared_rates:
+            await self.shared_rates.ping()
+
+    async def close(self) -> None:
+        """Finish accepted work, then release the locks: the next holder finds all of it stored."""
+        try:
+            if self.shared_rates:
+                await self.shared_rates.close()
+            await self.database.close()
+        finally:
+            await self.leadership.release()
+            await self.serving.release()
+
+
+async def open_storage(
+    url: str,
+    *,
+    clock: Clock,
+    rates_url: str | None = None,
+    connections: int = CONNECTIONS,
+    patience_s: float = PATIENCE_S,
+    lock_patience_s: float = LOCK_PATIENCE_S,
+    traced: bool = False,
+    checked: bool = True,
+) -> Storage:
+    """Open all stores of `url`, with rate windows in memory or in Redis or Valkey at `rates_url`.
+
+    `patience_s` limits a call in seconds, `lock_patience_s` the renewal of a PostgreSQL lock.
+    With `traced`, each call is a span of the request's trace.
+
+    An empty SQLite file gets the schema here; another one is changed by `serve` and `migrate` only,
+    because an older release could not open it again. Without `checked` any schema is opened. Raises
+    BadDatabaseUrl, StoreUnavailable, SchemaTooOld, SchemaTooNew and ForeignDatabase.
+    """
+    database = await open_database(url, connections=connections, patience_s=patience_s)
+    try:
+        if checked:
+            if is_embedded(url) and await migrate.current_version(database) == 0:
+                await migrate.migrate(database)
+            await migrate.check(database)
+        shared_rates = None
+        if rates_url:
+            from quietswap.service.storage.redis_rate_limits import RedisRateStore
+
+            shared_rates = RedisRateStore.open(rates_url)
+    except BaseException:
+        await database.close()
+        raise
+    locks = _locks(url, database, lock_patience_s, shared=rates_url is not None)
+    return Storage(database, clock, shared_rates, locks, traced=traced)
+
+
+async def migrate_storage(url: str) -> list[str]:
+    """Migrate the schema at `url` to this release and return the names of the migrations. Raises
+    BadDatabaseUrl, StoreUnavailable, SchemaTooNew and ForeignDatabase.
+    """
+    database = await open_database(url, connections=1)
+    try:
+        return await migrate.migrate(database)
+    finally:
+        await database.close()
+
+
+async def open_database(
+    url: str, *, connections: int = CONNECTIONS, patience_s: float = PATIENCE_S
+) -> Database:
+    """Open the database at `url` with any schema. Raises BadDatabaseUrl, StoreUnavailable and
+    ForeignDatabase.
+    """
+    if is_embedded(url):
+        path = url.removeprefix(SQLITE)
+        return await SqliteDatabase.open(path, patience_s=patience_s, waiting=WAITING)
+    from quietswap.service.storage.postgres import PostgresDatabase
+
+    try:
+        return await PostgresDatabase.open(
+            url, connections=connections, patience_s=patience_s, waiting=WAITING
+        )
+    except ValueError as error:
+        raise BadDatabaseUrl("storage.url: the PostgreSQL URL cannot be read") from error
+
+
+def _locks(
+    url: str, database: Database, patience_s: float, *, shared: bool
+) -> tuple[LeaderLock, LeaderLock]:
+    """Return the locks of the tracker and of the processes that serve, not yet acquired."""
+    if isinstance(database, SqliteDatabase):
+        path = database.path
+        return FileLeaderLock(path), FileLeaderLock(path, "server", shared=shared)
+    from quietswap.service.storage.postgres import SERVER, AdvisoryLeaderLock
+
+    return (
+        AdvisoryLeaderLock(url, patience_s=patience_s),
+        AdvisoryLeaderLock(url, SERVER, patience_s=patience_s, shared=shared),
+    )

@@ -1,0 +1,299 @@
+"""Reads that clients and wallets choose, from the operator's nodes, in turn.
+
+They have a node pool of their own: what they ask cannot open the circuit of a node that quotes and
+the tracker use. And they have few places at each node, which the service's own reads do not need.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.rpc_wire import NodeAnswer, Result, RpcCall, RpcErrorObject
+from quietswap.rules.clients import Party, party_of
+from quietswap.service import observe
+from quietswap.service.base.clock import Clock
+from quietswap.service.base.concurrency import FairTurns
+from quietswap.service.base.http_client import HttpClient, HttpReply, HttpTimeout
+from quietswap.service.node.rpc import NodeReads, NodeRpcClient
+
+_SLOW = frozenset(
+    ("eth_call", "eth_estimateGas", "eth_simulateV1", "eth_getLogs", "eth_feeHistory")
+)
+"""Methods of which one call may take a core for long."""
+_BLOCKS = frozenset(("eth_getBlockByNumber", "eth_getBlockByHash"))
+"""These as well, with whole transactions."""
+SLOW_PLACES = 2
+"""Batches with such calls at one node at a time, of which one client has one."""
+QUICK_PLACES = 16
+"""Other batches at one node at a time, of which one client has half."""
+MOST_TOGETHER = 25
+"""Slow calls in one batch. A larger one is split, so that callers take turns."""
+TURN_S = 10.0
+"""So long a batch waits for a place."""
+HELD_S = 60.0
+"""Longest time that a batch has its place, in which a node also executes 25 calls with all gas."""
+
+
+class WalletNodeClient:
+    """Concurrent reads of one caller are merged, slow and quick ones apart.
+
+    `timeout_s` limits the wait for one attempt at one node, `max_bytes` the response to one batch.
+    A batch of slow calls keeps its place until the node has answered or ended the connection: a
+    node does not stop because nobody waits any more.
+    """
+
+    def __init__(
+        self,
+        http: HttpClient,
+        urls: Sequence[str],
+        clock: Clock,
+        *,
+        timeout_s: float,
+        max_lag_blocks: int,
+        max_bytes: int,
+        batch_size: int = 100,
+    ) -> None:
+        self._http = http
+        self._timeout_s = timeout_s
+        self._max_bytes = max_bytes
+        self._rpc = NodeRpcClient(
+            http,
+            urls,
+            clock,
+            timeout_s=timeout_s,
+            max_lag_blocks=max_lag_blocks,
+            max_bytes=max_bytes,
+            batch_size=batch_size,
+            on_failure=_report,
+        )
+        self._slow = defaultdict[str, FairTurns](lambda: FairTurns(SLOW_PLACES, 1))
+        self._quick = defaultdict[str, FairTurns](
+            lambda: FairTurns(QUICK_PLACES, QUICK_PLACES // 2)
+        )
+        self._exchanges: set[asyncio.Task[HttpReply]] = set()
+        # one place of a client: what waits for it goes together
+        self._merged_slow = MergedCalls(self._send, at_once=2)
+        self._merged_quick = MergedCalls(self._send)
+
+    async def read(self, calls: Sequence[RpcCall], client_id: str) -> Sequence[NodeAnswer]:
+        """Return one answer per call, in order. Raises NodeUnavailable.
+
+        All come from one node, unless so many of them take long that they are split.
+        """
+        merged = self._merged_slow if any(map(_is_slow, calls)) else self._merged_quick
+        return await merged.read(calls, party_of(client_id))
+
+    def reads_of(self, client_id: str) -> NodeReads:
+        """Return the nodes for reads of the service that this client asked for."""
+        return _ReadsOfOne(self, party_of(client_id))
+
+    async def batch(self, calls: Sequence[RpcCall], party: Party) -> list[Result]:
+        """Return one result per call, in order; all from one node if few are slow.
+
+        Raises NodeUnavailable.
+        """
+        results: list[Result] = []
+        for piece in _pieces(calls):
+            post = self._post_slow if any(map(_is_slow, piece)) else self._post_quick
+            results += await self._rpc.batch(piece, partial(post, party))
+        return results
+
+    async def _send(self, calls: Sequence[RpcCall], party: Party) -> Sequence[NodeAnswer]:
+        results = await self.batch(calls, party)
+        return [one if isinstance(one, RpcErrorObject) else bytes(one) for one in results]
+
+    async def _post_quick(self, party: Party, url: str, body: bytes) -> HttpReply:
+        """Send a batch in its turn. Raises HttpError, and NodeUnavailable without a place."""
+        turns = self._quick[url]
+        await _wait_for_turn(turns, party)
+        try:
+            return await self._post(url, body, self._timeout_s)
+        finally:
+            turns.give_back(party)
+
+    async def _post_slow(self, party: Party, url: str, body: bytes) -> HttpReply:
+        """The same for slow calls: the place is given back when the exchange ends."""
+        turns = self._slow[url]
+        await _wait_for_turn(turns, party)
+        exchange = asyncio.create_task(self._post(url, body, HELD_S))
+        self._exchanges.add(exchange)
+        exchange.add_done_callback(partial(self._ended, turns, party))
+        done, _ = await asyncio.wait({exchange}, timeout=self._timeout_s)
+        if not done:
+            raise HttpTimeout("no complete response in time")
+        return exchange.result()
+
+    async def _post(self, url: str, body: bytes, timeout_s: float) -> HttpReply:
+        return await self._http.post(
+            url, body, timeout_s=timeout_s, max_bytes=self._max_bytes, repeatable=True
+        )
+
+    def _ended(self, turns: FairTurns, party: Party, exchange: "asyncio.Task[HttpReply]") -> None:
+        self._exchanges.discard(exchange)
+        if not exchange.cancelled():
+            exchange.exception()  # nobody may wait for it any more
+        turns.give_back(party)
+
+    async def close(self) -> None:
+        """Cancel reads that are in flight, and the running node check, if any."""
+        await asyncio.gather(self._merged_slow.close(), self._merged_quick.close())
+        for exchange in self._exchanges:
+            exchange.cancel()
+        await asyncio.gather(*self._exchanges, return_exceptions=True)
+        await self._rpc.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadsOfOne:
+    """Implements NodeReads for one party."""
+
+    nodes: WalletNodeClient
+    party: Party
+
+    async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
+        return await self.nodes.batch(calls, self.party)
+
+
+async def _wait_for_turn(turns: FairTurns, party: Party) -> None:
+    """Take a place. Raises NodeUnavailable if there is none in time."""
+    if not await turns.take(party, TURN_S):
+        text = f"no place at the node within {TURN_S:g} s: earlier reads are still there"
+        raise NodeUnavailable(text)
+
+
+def _is_slow(call: RpcCall) -> bool:
+    return call.method in _SLOW or (call.method in _BLOCKS and True in call.params[1:])
+
+
+def _pieces(calls: Sequence[RpcCall]) -> Iterator[Sequence[RpcCall]]:
+    """Yield the calls in their order, with at most `MOST_TOGETHER` slow ones in each piece."""
+    start = slow = 0
+    for place, call in enumerate(calls):
+        if not _is_slow(call):
+            continue
+        if slow == MOST_TOGETHER:
+            yield calls[start:place]
+            start, slow = place, 0
+        slow += 1
+    yield calls[start:]
+
+
+def _report(node: str, kind: str, reason: str) -> None:
+    """Report that a node failed. The error of a single call is the wallet's, not the node's."""
+    if kind != "error":
+        observe.node_failed(node, kind, reason)
+
+
+# Merges concurrent reads of one caller into fewer batches: a round trip costs more than a call.
+#
+# Callers are never merged with each other: a failed or large read is that of its caller alone. A
+# caller is a client, with all its RPC URLs, or the visitors of one address.
+
+Send = Callable[[Sequence[RpcCall], Party], Awaitable[Sequence[NodeAnswer]]]
+AT_ONCE = 4
+"""Batches of one caller in flight. Further reads wait for one of them, and then go together."""
+MOST_CALLS = 99
+"""Calls in one merged batch, beside the one that tells the chain."""
+
+
+@dataclass(eq=False, slots=True)
+class _Read:
+    calls: Sequence[RpcCall]
+    answers: "asyncio.Future[Sequence[NodeAnswer]]"
+
+
+@dataclass(slots=True)
+class _Caller:
+    in_flight: int = 0
+    waiting: list[_Read] = field(default_factory=list)
+
+
+class MergedCalls:
+    """Calls `send` with the reads of a caller: at once, or merged while `at_once` are in flight."""
+
+    def __init__(self, send: Send, at_once: int = AT_ONCE) -> None:
+        self._send = send
+        self._at_once = at_once
+        self._callers: dict[Party, _Caller] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def read(self, calls: Sequence[RpcCall], caller: Party) -> Sequence[NodeAnswer]:
+        found = self._callers.setdefault(caller, _Caller())
+        if found.in_flight >= self._at_once:
+            read = _Read(calls, asyncio.get_running_loop().create_future())
+            found.waiting.append(read)
+            return await read.answers
+        found.in_flight += 1
+        try:
+            return await self._send(calls, caller)
+        finally:
+            self._landed(caller, found)
+
+    def _landed(self, name: Party, caller: _Caller) -> None:
+        """Send what waits, as one batch; forget a caller without reads."""
+        caller.in_flight -= 1
+        together = _first(caller.waiting)
+        if together:
+            caller.in_flight += 1
+            task = asyncio.create_task(self._together(name, caller, together))
+            self._tasks.add(task)
+            task.add_done_callback(lambda done: self._ended(done, together))
+        elif not caller.in_flight:
+            self._callers.pop(name, None)
+
+    def _ended(self, task: "asyncio.Task[None]", reads: Sequence[_Read]) -> None:
+        """Cancel the reads of a task that was cancelled, perhaps before it began."""
+        self._tasks.discard(task)
+        for read in reads:
+            read.answers.cancel()
+
+    async def _together(self, name: Party, caller: _Caller, reads: Sequence[_Read]) -> None:
+        try:
+            answers = await self._send([call for read in reads for call in read.calls], name)
+            start = 0
+            for read in reads:
+                _settle(read, answers[start : start + len(read.calls)])
+                start += len(read.calls)
+        except NodeUnavailable:
+            # one read may be too slow or too large: the others must not fail with it
+            await asyncio.gather(*(self._alone(read, name) for read in reads))
+        except Exception as error:  # noqa: BLE001  the readers raise it
+            for read in reads:
+                _settle(read, error)
+        finally:
+            self._landed(name, caller)
+
+    async def _alone(self, read: _Read, name: Party) -> None:
+        try:
+            _settle(read, await self._send(read.calls, name))
+        except Exception as error:  # noqa: BLE001  the reader raises it
+            _settle(read, error)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _first(waiting: list[_Read]) -> list[_Read]:
+    """Take the first reads that fit into one batch; those whose caller has gone are dropped."""
+    taken: list[_Read] = []
+    size = 0
+    while waiting and (not taken or size + len(waiting[0].calls) <= MOST_CALLS):
+        read = waiting.pop(0)
+        if not read.answers.done():
+            taken.append(read)
+            size += len(read.calls)
+    return taken
+
+
+def _settle(read: _Read, outcome: Sequence[NodeAnswer] | Exception) -> None:
+    if read.answers.done():
+        return
+    if isinstance(outcome, Exception):
+        read.answers.set_exception(outcome)
+    else:
+        read.answers.set_result(outcome)
