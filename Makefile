@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SAY := tools/with_progress.sh
-TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 4 --dist loadgroup
+TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 4 --dist loadgroup --ignore=tests/nodes
+NODE_TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 2 --dist loadgroup tests/nodes
 # Tests of the repository itself: its rules, its pages with every command on them, the files of deploy/.
 # They are a part of `make check`.
 REPOSITORY := $(addprefix tests/,architecture benchmarks deploy docs generated_clients)
@@ -11,12 +12,13 @@ GENERATED := tests/generated_clients/typescript/node_modules
 CLIENT := clients/typescript/node_modules
 WEB := web/node_modules
 BROWSER := tests/browser/node_modules
+NODES := tests/nodes/node_modules
 TESTED := .venv/.dev node_modules/.installed $(addsuffix /.installed,$(GENERATED) $(CLIENT) $(WEB) $(BROWSER))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Images of Python switch it on: then every process compiles all modules, and a test run takes longer.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo sandbox test test-busy test-long check format docs dist release setup-dev audit spec-coverage chaos hostile mutants bench bench-storage web web-pictures clean
+.PHONY: help demo sandbox test test-busy test-long nodes nodes-short check format docs dist release setup-dev audit spec-coverage chaos hostile mutants bench bench-storage web web-pictures clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -37,6 +39,14 @@ test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve m
 
 test-long: $(TESTED) .venv/.chart ## Run all tests, generated examples in their full number
 	@TEST_LONG=1 $(TESTS)
+
+nodes: $(TESTED) $(NODES)/.installed ## Run the tests on real nodes, which it installs: geth with Go, hardhat and ethereumjs with npm
+	@$(BIN)/python -m tools.install_geth
+	@TEST_LONG=1 $(NODE_TESTS)
+
+nodes-short: $(TESTED) $(NODES)/.installed ## Run the short form of them (four minutes on two cores)
+	@$(BIN)/python -m tools.install_geth
+	@$(NODE_TESTS)
 
 check: $(TESTED) ## Format, lint, types, imports, caps, vulnerabilities, tests of the repository
 	@$(BIN)/ruff format --check .
@@ -96,7 +106,7 @@ web-pictures: .venv/.dev node_modules/.installed $(BROWSER)/.installed ## Take p
 	@$(BIN)/python -m tests.browser.pictures build/web-pictures
 
 clean: ## Remove what was installed and cached
-	rm -rf .venv node_modules $(PEERS) $(GENERATED) $(CLIENT) $(WEB) $(BROWSER) clients/typescript/dist site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv node_modules $(PEERS) $(GENERATED) $(CLIENT) $(WEB) $(BROWSER) $(NODES) clients/typescript/dist site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -141,8 +151,8 @@ $(PEERS)/.installed $(GENERATED)/.installed $(CLIENT)/.installed: %/node_modules
 		sh -c 'cd $* && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund'
 	@touch $@
 
-# The tests of the web pages are skipped without these: a run of the tests never fails for a download.
-$(WEB)/.installed $(BROWSER)/.installed: %/node_modules/.installed: \
+# What needs these is skipped without them: a run of the tests never fails for a download.
+$(WEB)/.installed $(BROWSER)/.installed $(NODES)/.installed: %/node_modules/.installed: \
 		%/package.json %/package-lock.json | node_modules/.installed
 	@$(SAY) "installing Node packages into $*/node_modules (first run only)" \
 		sh -c 'cd $* && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund' \

@@ -19,7 +19,7 @@ from quietswap.sandbox.chain.local_chain import running_chain
 
 async def main():
     async with running_chain() as chain:
-        print(chain.anvil.process.pid, flush=True)
+        print(chain.node.process.pid, flush=True)
         await asyncio.sleep(60)
 
 asyncio.run(main())
@@ -59,7 +59,7 @@ async def test_no_web_page_of_another_origin_may_read_it(chain: LocalChain) -> N
 
 async def test_stopping_leaves_no_process_behind() -> None:
     async with running_chain() as chain:
-        pid = chain.anvil.process.pid
+        pid = chain.node.process.pid
         assert is_running(pid)
     assert not is_running(pid)
 
@@ -78,8 +78,8 @@ async def test_it_dies_with_a_parent_that_was_killed() -> None:
 
 
 async def test_a_taken_port_is_named_in_the_error(chain: LocalChain) -> None:
-    with pytest.raises(AnvilFailed, match=str(chain.anvil.port)):
-        async with running_chain(chain.anvil.port):
+    with pytest.raises(AnvilFailed, match=str(chain.node.port)):
+        async with running_chain(chain.node.port):
             pass
 
 

@@ -168,7 +168,7 @@ async def test_a_feed_answers_what_it_is_told(
 async def test_two_sandboxes_live_side_by_side_and_leave_nothing() -> None:
     async with running_network() as one, running_network() as two:
         assert set(one.urls.values()).isdisjoint(two.urls.values())
-        processes = [one.chain.anvil.process, two.chain.anvil.process]
+        processes = [one.chain.node.process, two.chain.node.process]
         ports = [int(url.rsplit(":")[-1]) for url in (*one.urls.values(), *two.urls.values())]
     assert all(process.returncode is not None for process in processes)
     for port in ports:

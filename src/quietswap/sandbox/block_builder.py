@@ -197,13 +197,7 @@ class BlockBuilder:
         if head < self._built:  # a client used evm_revert
             self._went_back(head)
         self._built = head + 1
-        offered = (held for relay in self.relays for held in relay.offers(head + 1))
-        offers = list({held.transaction.hash: held for held in offered}.values())
-        nonces = await self._nonces({offer.transaction.sender for offer in offers})
-        for held in offers:
-            if held.transaction.fields.nonce < nonces[held.transaction.sender]:
-                held.used_at = head
-        offers = [held for held in offers if held.used_at is None]
+        offers, nonces = await self._offers(head)
         base_fee = await transactions.next_base_fee(rpc)
         bundle = await self.searcher.find(public, base_fee) if public else None
         if not offers and bundle is None:
@@ -218,6 +212,16 @@ class BlockBuilder:
         if draft.bundle:
             await self.searcher.record(draft.bundle, number)
         return number
+
+    async def _offers(self, head: int) -> tuple[list[RelayTransaction], Mapping[Address, int]]:
+        """Return what the relays offer for the block after `head`, and their senders' nonces."""
+        offered = (held for relay in self.relays for held in relay.offers(head + 1))
+        offers = list({held.transaction.hash: held for held in offered}.values())
+        nonces = await self._nonces({offer.transaction.sender for offer in offers})
+        for held in offers:
+            if held.transaction.fields.nonce < nonces[held.transaction.sender]:
+                held.used_at = head
+        return [held for held in offers if held.used_at is None], nonces
 
     def _went_back(self, number: int) -> None:
         """Drop what is stored about blocks above `number`."""

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from quietswap.sandbox.block_builder import BlockBuilder, ReorgTooDeep
+from quietswap.sandbox.chain.local_chain import NotOnThisNode
 from quietswap.sandbox.contracts.addresses import FEEDS
 from quietswap.sandbox.faults import PARTS, ActiveFaults, UnknownFault
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse, json_reply
@@ -49,7 +50,7 @@ class ControlApi:
             if path.startswith("/faults/"):
                 return await self._switch(request, path.removeprefix("/faults/"))
             answer = await self._answer(f"{request.method} {path}", request)
-        except (UnknownFault, ReorgTooDeep, _BadRequest) as error:
+        except (UnknownFault, ReorgTooDeep, NotOnThisNode, _BadRequest) as error:
             return json_reply({"error": str(error)}, 400)
         if answer is None:
             return json_reply({"error": "not found", "routes": ROUTES}, 404)

@@ -80,15 +80,18 @@ class InstallFailed(Exception):
 
 @cache
 def install_folder() -> Path:
-    """Return the folder for the packages of this release: another lock file, another folder.
+    """Return the folder for the packages of this release: another lock file, another folder."""
+    lock = hashlib.sha256((_PINNED / "package-lock.json").read_bytes()).hexdigest()
+    return cache_folder() / f"sandbox-{lock[:12]}"
 
-    It is below XDG_CACHE_HOME, by default `~/.cache`
-    (https://specifications.freedesktop.org/basedir-spec/latest/).
+
+def cache_folder() -> Path:
+    """Return the project's folder below XDG_CACHE_HOME, by default `~/.cache`.
+
+    https://specifications.freedesktop.org/basedir-spec/latest/
     """
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    cache_home = base if base.is_absolute() else Path.home() / ".cache"
-    lock = hashlib.sha256((_PINNED / "package-lock.json").read_bytes()).hexdigest()
-    return cache_home / "quietswap" / f"sandbox-{lock[:12]}"
+    return (base if base.is_absolute() else Path.home() / ".cache") / "quietswap"
 
 
 def is_installed() -> bool:

@@ -13,7 +13,12 @@ from typing import Any
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.sandbox import rpc as rpc_server
-from quietswap.sandbox.chain.transactions import BadTransaction, Transaction, decode
+from quietswap.sandbox.chain.transactions import (
+    BadTransaction,
+    Transaction,
+    TransactionFields,
+    decode,
+)
 from quietswap.sandbox.faults import ActiveFaults, Fault
 from quietswap.sandbox.http_server import (
     Answer,
@@ -31,6 +36,7 @@ REVERT_PROTECTED = frozenset({"noreverts", "maxbackruns"})
 _SIZE_CAP = 128 * 1024
 _GAS_CAP = 16_777_216
 _SEND_ERROR = -32000
+_LATEST = ("latest", False)
 
 
 class RelayTransactionState(Enum):
@@ -186,14 +192,12 @@ class RelayPool:
             raise refusal(f"transaction gas limit too high (cap: {_GAS_CAP}, tx: {fields.gas})")
         if fields.tip > fields.max_fee:
             raise refusal("max priority fee per gas higher than max fee per gas")
-        if fields.gas < (needed := intrinsic_gas(fields.data)):
-            raise refusal(f"intrinsic gas too low: gas {fields.gas}, minimum needed {needed}")
-        if fields.gas < (floor := floor_gas(fields.data)):
-            text = f"gas {fields.gas}, minimum needed {floor}"
-            raise refusal(f"insufficient gas for floor data gas cost: {text}")
         account = transaction.sender, "latest"
         calls = [("eth_getTransactionCount", account), ("eth_getBalance", account)]
-        nonce, balance = (int(answer, 16) for answer in await self._rpc.batch(calls))
+        *answers, head = await self._rpc.batch([*calls, ("eth_getBlockByNumber", _LATEST)])
+        nonce, balance = (int(answer, 16) for answer in answers)
+        if "blockAccessListHash" not in head:  # Amsterdam has other rules (EIP-2780)
+            _check_gas(fields)
         if fields.nonce < nonce:
             raise refusal(f"nonce too low: next nonce {nonce}, tx nonce {fields.nonce}")
         held = self._by_hash.get(transaction.hash)
@@ -202,6 +206,14 @@ class RelayPool:
         if balance < cost:
             text = f"balance {balance}, tx cost {cost}, overshot {cost - balance}"
             raise refusal(f"insufficient funds for gas * price + value: {text}")
+
+
+def _check_gas(fields: TransactionFields) -> None:
+    if fields.gas < (needed := intrinsic_gas(fields.data)):
+        raise refusal(f"intrinsic gas too low: gas {fields.gas}, minimum needed {needed}")
+    if fields.gas < (floor := floor_gas(fields.data)):
+        text = f"gas {fields.gas}, minimum needed {floor}"
+        raise refusal(f"insufficient gas for floor data gas cost: {text}")
 
 
 def intrinsic_gas(data: bytes) -> int:

@@ -21,7 +21,7 @@ from pyreqwest.request import RequestBuilder
 from quietswap.rules.vendors import VENDORS
 from quietswap.sandbox.chain.anvil import die_with_parent, end_process
 from quietswap.sandbox.faults import VENUES, Fault
-from quietswap.sandbox.network import SandboxNetwork, running_network
+from quietswap.sandbox.network import GethOptions, SandboxNetwork, running_network
 from quietswap.sandbox.ports import Ports
 
 QUIETSWAP = (sys.executable, "-m", "quietswap")
@@ -206,7 +206,8 @@ class SandboxStack:
 
     Without `stores`, the service has a temporary SQLite file, the API key is `API_KEY`, and the RPC
     URL of wallets ends in `WALLET_RPC_SECRET`; `OPERATOR_SECRET` opens the operator view.
-    `patience_s` replaces the time limits of the service's calls, for a busy machine.
+    `patience_s` replaces the time limits of the service's calls, for a busy machine. With `geth`
+    the chain is on geth.
     """
 
     ports: Ports = field(default_factory=Ports)
@@ -214,6 +215,7 @@ class SandboxStack:
     faults: Sequence[tuple[str, Fault]] = ()
     stores: StoreUrls | None = None
     patience_s: float | None = None
+    geth: GethOptions | None = None
     stage: SandboxNetwork | None = field(default=None, init=False)
     service: ServiceProcess | None = field(default=None, init=False)
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
@@ -221,12 +223,14 @@ class SandboxStack:
     async def start(self) -> dict[str, Any]:
         """Start everything and return what a client needs, as `sandbox --json` prints it.
 
-        Raises MissingPackage, AnvilFailed, ServiceFailed, and OSError when a port is in use.
+        Raises MissingPackage, AnvilFailed, GethFailed, ServiceFailed, and OSError when a port is in
+        use.
         """
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="quietswap-")))
         network = running_network(
-            self.block_time, self.faults, self.ports.parts(), yields=self.ports.stable
-        )
+            self.block_time, self.faults, self.ports.parts(), yields=self.ports.stable,
+            geth=self.geth,
+        )  # fmt: skip
         stage = await self._stack.enter_async_context(network)
         port = self._stack.enter_context(self.ports.choose_api())
         settings, block_time = folder / "quietswap.toml", self.block_time
@@ -262,10 +266,10 @@ class SandboxStack:
         return self.ports.moved(facts)
 
     async def broken(self) -> Never:
-        """Wait until anvil or the service ends by itself. Raises ServiceFailed."""
+        """Wait until the node or the service ends by itself. Raises ServiceFailed."""
         assert self.stage is not None
         assert self.service is not None
-        parts = self.stage.chain.anvil, self.service
+        parts = self.stage.chain.node, self.service
         ending = [asyncio.create_task(part.ended()) for part in parts]
         try:
             done, _ = await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)

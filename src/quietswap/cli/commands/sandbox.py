@@ -79,6 +79,14 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     metavar="SECONDS", help="Time between blocks.",
 )  # fmt: skip
 @click.option(
+    "--node", type=click.Choice(["anvil", "geth"]), default="anvil", show_default=True,
+    help="Program that runs the chain; geth makes its blocks itself, as mainnet's nodes do.",
+)  # fmt: skip
+@click.option(
+    "--amsterdam-in", type=click.IntRange(0, 86_400), metavar="SECONDS",
+    help="With --node geth: the rules of Amsterdam begin after this time (default: never).",
+)  # fmt: skip
+@click.option(
     "--patience", "patience_s", type=FiniteRange(min=0.1, max=300), metavar="SECONDS",
     help="Time limit of each call to node, sources and relays, for a busy machine "
     "(default: the service's own limits).",
@@ -97,9 +105,9 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     help="Install the chain and the public contracts into your cache with npm, and exit.",
 )  # fmt: skip
 def sandbox(
-    port: int | None, free_ports: bool, env_file: Path | None, block_time: float,
-    patience_s: float | None, faults: tuple[str, ...], storage_url: str | None,
-    redis_url: str | None, as_json: bool,
+    port: int | None, free_ports: bool, env_file: Path | None, block_time: float, node: str,
+    amsterdam_in: int | None, patience_s: float | None, faults: tuple[str, ...],
+    storage_url: str | None, redis_url: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Run a miniature mainnet with the whole service on it.
 
@@ -108,7 +116,9 @@ def sandbox(
     wallets and their RPC URL are the same at each start; so are the ports that are free.
     """
     from quietswap.sandbox.chain.anvil import AnvilFailed
+    from quietswap.sandbox.chain.geth import GethFailed
     from quietswap.sandbox.faults import UnknownFault, parse_option
+    from quietswap.sandbox.network import GethOptions
     from quietswap.sandbox.npm import MissingPackage
     from quietswap.sandbox.ports import Ports
     from quietswap.sandbox.stack import SandboxStack, ServiceFailed, StoreUrls
@@ -116,6 +126,8 @@ def sandbox(
 
     if redis_url and not storage_url:
         raise click.UsageError("--redis-url goes with --storage-url")
+    if amsterdam_in is not None and node != "geth":
+        raise click.UsageError("--amsterdam-in goes with --node geth")
     try:
         chosen = [parse_option(option) for option in faults]
     except UnknownFault as error:
@@ -127,11 +139,12 @@ def sandbox(
     stores = StoreUrls(storage_url, redis_url) if storage_url else None
     wanted = Ports(None if port is None and not free_ports else port or 0, stable=not free_ports)
     stack = SandboxStack(
-        wanted, block_time=block_time, faults=chosen, stores=stores, patience_s=patience_s
-    )
+        wanted, block_time=block_time, faults=chosen, stores=stores, patience_s=patience_s,
+        geth=GethOptions(amsterdam_in) if node == "geth" else None,
+    )  # fmt: skip
     try:
         asyncio.run(_run(stack, block_time, env_file, as_json=as_json))
-    except (AnvilFailed, MissingPackage, ServiceFailed, OSError) as error:
+    except (AnvilFailed, GethFailed, MissingPackage, ServiceFailed, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -82,8 +82,8 @@ async def start_anvil(genesis_time: int, port: int = 0, order: Order = "fees") -
         await end_process(process, 0)
         raise
     output: deque[bytes] = deque(maxlen=_LAST_LINES)
-    drain = asyncio.create_task(_drain(process.stdout, output))
-    return Anvil(f"http://127.0.0.1:{bound}", bound, process, drain, output)
+    draining = asyncio.create_task(drain(process.stdout, output))
+    return Anvil(f"http://127.0.0.1:{bound}", bound, process, draining, output)
 
 
 async def _listening_port(output: asyncio.StreamReader, wanted: int) -> int:
@@ -96,7 +96,7 @@ async def _listening_port(output: asyncio.StreamReader, wanted: int) -> int:
     raise AnvilFailed(f"anvil did not start on port {wanted}: {tail or 'no output'}")
 
 
-async def _drain(pipe: asyncio.StreamReader, output: deque[bytes]) -> None:
+async def drain(pipe: asyncio.StreamReader, output: deque[bytes]) -> None:
     """A full pipe would block the node."""
     while read := await pipe.read(65536):
         output.extend(read.splitlines(keepends=True)[-_LAST_LINES:])

@@ -1,15 +1,16 @@
 """The local chain: an anvil process with the sandbox's contracts, and the operations on it."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from quietswap.rules.tx.address import Address
 from quietswap.sandbox.chain import anvil as mining
-from quietswap.sandbox.chain.anvil import Anvil, Order, start_anvil
+from quietswap.sandbox.chain.anvil import Order, start_anvil
 from quietswap.sandbox.chain.deploy import BLOCK_SECONDS, SETUP_BLOCKS, deploy
 from quietswap.sandbox.contracts import abi, pools
 from quietswap.sandbox.rpc import RpcError, SandboxRpcClient
@@ -25,19 +26,40 @@ class CallReverted(Exception):
         self.data = data
 
 
-@dataclass(frozen=True, slots=True)
+class NotOnThisNode(Exception):
+    """The chain's node cannot do what was asked; the message says what."""
+
+
+class ChainProcess(Protocol):
+    """A running node."""
+
+    @property
+    def process(self) -> asyncio.subprocess.Process: ...
+
+    @property
+    def url(self) -> str:
+        """Return its JSON-RPC endpoint."""
+
+    @property
+    def port(self) -> int: ...
+
+    async def ended(self) -> str:
+        """Wait until it ends by itself, and return a line that says so."""
+
+
+@dataclass(frozen=True)
 class LocalChain:
     """A local copy of mainnet: chain id 1, with every contract and pool.
 
     Amounts are in wei and smallest units. A block is mined only when `mine` is called.
     """
 
-    anvil: Anvil
+    node: ChainProcess
     rpc: SandboxRpcClient
 
     @property
     def url(self) -> str:
-        return self.anvil.url
+        return self.node.url
 
     async def mine(self, timestamp: int | None = None) -> int:
         return await mining.mine(self.rpc, timestamp)
