@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests import keys, loopback
+from tests import keys, loopback, waiting
 from tests.databases import PostgresCluster, RedisServer
 from tests.forked import Forked
 from tests.waiting import WITHIN_S
@@ -109,3 +109,41 @@ def new_key(town: Town) -> Callable[[], str]:
     """Issue a fresh API key, as an operator does."""
 
     return lambda: keys.new_key({"QUIETSWAP_SETTINGS": town.facts["settingsFile"]})
+
+
+@dataclass
+class FailingOver:
+    """A service on the documented URL of a primary and its standby, and both servers."""
+
+    town: Town
+    primary: PostgresCluster
+    standby: PostgresCluster
+
+    def lose_what_follows(self) -> None:
+        """Let the standby have all commits up to now, and none of those that follow."""
+        waiting.wait_until(
+            lambda: self.standby.has_all_of(self.primary), "the standby does not follow"
+        )
+        self.standby.psql("ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()")
+        waiting.wait_until(
+            lambda: not self.standby.has_all_of(self.primary), "the standby still follows"
+        )
+
+    def fail_over(self) -> None:
+        """Lose the primary and promote the standby."""
+        self.primary.kill()
+        self.standby.promote()
+
+
+@pytest.fixture
+def failing_over() -> Iterator[FailingOver]:
+    primary = PostgresCluster()
+    standby = primary.standby()
+    url = asyncio.run(primary.migrated())
+    both = f"{url},{standby.folder}&target_session_attrs=read-write"
+    try:
+        with running_town("--block-time", "0.5", "--storage-url", both) as town:
+            yield FailingOver(town, primary, standby)
+    finally:
+        standby.close()
+        primary.close()

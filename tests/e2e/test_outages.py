@@ -19,7 +19,7 @@ from quietswap.service.server.settings import load
 from quietswap.service.storage.factory import WAITING
 from tests import loopback, patient
 from tests.databases import PostgresCluster, RedisServer, running_stores
-from tests.e2e.conftest import Town, running_town
+from tests.e2e.conftest import FailingOver, Town, running_town
 from tests.spec.api_client import ApiClient, Signed
 from tests.spec.wire import data, refused
 from tests.waiting import eventually, wait_until
@@ -182,26 +182,11 @@ async def test_beyond_the_queue_of_a_hanging_database_the_answer_comes_at_once(
         await asyncio.gather(*asking)
 
 
-@pytest.fixture
-def failing_over(tmp_path: Path) -> Iterator[tuple[Town, PostgresCluster, PostgresCluster]]:
-    """A service on the documented URL of a primary and its standby, and both servers."""
-    primary = PostgresCluster()
-    url = asyncio.run(primary.migrated())
-    standby = primary.standby()
-    both = f"{url},{standby.folder}&target_session_attrs=read-write"
-    try:
-        with running_town("--block-time", "0.5", "--storage-url", both) as town:
-            yield town, primary, standby
-    finally:
-        standby.close()
-        primary.close()
-
-
 def test_nothing_is_served_from_a_primary_that_was_demoted(
-    failing_over: tuple[Town, PostgresCluster, PostgresCluster],
+    failing_over: FailingOver,
 ) -> None:
     """The former primary lives on and answers reads: no order is unknown, no post refused."""
-    town, primary, standby = failing_over
+    town, primary, standby = failing_over.town, failing_over.primary, failing_over.standby
     with ApiClient(town) as desk, desk.no_blocks():
         earlier = desk.order(desk.wallet())
         wait_until(lambda: standby.has_all_of(primary), "the standby does not follow")

@@ -1369,9 +1369,9 @@ export interface components {
         InsufficientBalanceDetails: {
             /** @description Present if a relay received the bytes: the order that is still tracked */
             orderId?: string;
-            /** @description Transaction hash of that order */
+            /** @description Its transaction hash */
             txHash?: string;
-            /** @description Always true: the relay reported a refusal, but the transaction may still be mined */
+            /** @description Always true: whatever the error says, the transaction may still be mined or is */
             mayBeMined?: boolean;
             /** @description Balance needed, wei or smallest units */
             required: string;
@@ -1616,9 +1616,9 @@ export interface components {
         InvalidTransactionDetails: {
             /** @description Present if a relay received the bytes: the order that is still tracked */
             orderId?: string;
-            /** @description Transaction hash of that order */
+            /** @description Its transaction hash */
             txHash?: string;
-            /** @description Always true: the relay reported a refusal, but the transaction may still be mined */
+            /** @description Always true: whatever the error says, the transaction may still be mined or is */
             mayBeMined?: boolean;
             /** @description What is wrong, in plain words */
             reason: string;
@@ -1809,9 +1809,9 @@ export interface components {
         NonceTooLowDetails: {
             /** @description Present if a relay received the bytes: the order that is still tracked */
             orderId?: string;
-            /** @description Transaction hash of that order */
+            /** @description Its transaction hash */
             txHash?: string;
-            /** @description Always true: the relay reported a refusal, but the transaction may still be mined */
+            /** @description Always true: whatever the error says, the transaction may still be mined or is */
             mayBeMined?: boolean;
             /** @description Nonce that was signed */
             provided: number;
@@ -2472,9 +2472,9 @@ export interface components {
         ProviderUnavailableDetails: {
             /** @description Present if a relay received the bytes: the order that is still tracked */
             orderId?: string;
-            /** @description Transaction hash of that order */
+            /** @description Its transaction hash */
             txHash?: string;
-            /** @description Always true: the relay reported a refusal, but the transaction may still be mined */
+            /** @description Always true: whatever the error says, the transaction may still be mined or is */
             mayBeMined?: boolean;
             /** @description NOT_SENT: the relay did not get the transaction. STORE_UNAVAILABLE: unknown; post the same bytes again. HAD_IT_BEFORE: the relay got an earlier post of the same bytes. NODE_UNAVAILABLE, OVERLOADED: nothing was sent */
             reason: string;
@@ -3822,9 +3822,9 @@ export interface components {
         ValidationErrorDetails: {
             /** @description Present if a relay received the bytes: the order that is still tracked */
             orderId?: string;
-            /** @description Transaction hash of that order */
+            /** @description Its transaction hash */
             txHash?: string;
-            /** @description Always true: the relay reported a refusal, but the transaction may still be mined */
+            /** @description Always true: whatever the error says, the transaction may still be mined or is */
             mayBeMined?: boolean;
             /**
              * @description MALFORMED: not JSON, wrong JSON types, or a time in another unit. MISMATCH: differs from the quote. NO_QUOTE: no quote was issued to this key and wallet. QUOTE_EXPIRED: the quote is no longer valid. QUOTE_USED: an order of the quote is open. WOULD_REVERT: the transaction would revert on the latest state; nothing was sent. ORDER_ENDED, NOT_CANCELLABLE: the order cannot be cancelled. GAS_TOO_HIGH: the wallet's delegated code uses too much gas for a cancel. BATCH_REFUSED: the wallet cannot approve and swap in one, as its code, nonce or allowance now is. Other values are the relay's reason

@@ -50,10 +50,10 @@ class PossiblyMined(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
     order_id: Annotated[
         str | None, doc("Present if a relay received the bytes: the order that is still tracked")
     ] = None
-    tx_hash: Annotated[str | None, doc("Transaction hash of that order")] = None
+    tx_hash: Annotated[str | None, doc("Its transaction hash")] = None
     may_be_mined: Annotated[
         bool,
-        doc("Always true: the relay reported a refusal, but the transaction may still be mined"),
+        doc("Always true: whatever the error says, the transaction may still be mined or is"),
     ] = False
 
 

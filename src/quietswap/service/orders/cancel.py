@@ -14,6 +14,7 @@ from quietswap.rules.errors.requests import (
     NonceTooLow,
     OrderNotFound,
     SignatureReplay,
+    ValidationError,
 )
 from quietswap.rules.orders.checks import (
     CANCEL_ORDER,
@@ -40,7 +41,13 @@ from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import SignedTransaction
 from quietswap.service.clients.failures import service_unavailable
-from quietswap.service.orders.submit import NEAREST, SubmitOrder, accepted, decode_signed
+from quietswap.service.orders.submit import (
+    NEAREST,
+    SubmitOrder,
+    accepted,
+    decode_signed,
+    plan_by_quote,
+)
 from quietswap.service.relays.choice import relay_settings
 
 VALIDITY_MS = 300_000
@@ -91,15 +98,21 @@ class CancelOrder:
             _require_rival(known, target)
         if known is not None and not known.may_resubmit:
             return self._answer(await core.delivery.wait_for(known), target)
-        require_cancellable(target)
         terms = CancelOrderTerms(submission.order_id)
         latest = await core.quotes.nearest(key.client_id, signed.sender, QuoteKind.CANCEL, NEAREST)
-        quote = core.match(
-            (quote for quote in latest if quote.terms == terms),
-            lambda quote: cancel_differences(signed, submission.metadata, quote),
-            signed.sender,
-        )
-        order = await self._deliver(signed, quote, target, known)
+        issued = [quote for quote in latest if quote.terms == terms]
+        try:
+            require_cancellable(target)
+            quote = core.match(
+                issued,
+                lambda quote: cancel_differences(signed, submission.metadata, quote),
+                signed.sender,
+            )
+            order = await self._deliver(signed, quote, target, known)
+        except (NonceTooLow, ValidationError) as refusal:
+            if known is not None:
+                raise
+            order = await core.adopt(signed, plan_by_quote(issued, signed), refusal)
         _require_own(order, key)
         return self._answer(order, await core.orders.find(target.order_id) or target)
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from quietswap.rules.chain.records import ChainReader
 from quietswap.rules.clients import ApiKey
-from quietswap.rules.errors.base import Details, ProviderUnavailable
+from quietswap.rules.errors.base import Details, ProviderUnavailable, RequestError
 from quietswap.rules.errors.requests import InvalidSignature, InvalidTransaction, ValidationError
 from quietswap.rules.orders.checks import PreflightResult
 from quietswap.rules.orders.comparison import matching_quote
@@ -27,6 +27,7 @@ from quietswap.rules.orders.order import (
     planned_order,
 )
 from quietswap.rules.orders.stores import DuplicateTransaction, StoreUnavailable
+from quietswap.rules.orders.wallet_transaction import same_call
 from quietswap.rules.quotes.quote import IssuedQuote, QuoteKind
 from quietswap.rules.relays import BACKUP_TIER
 from quietswap.rules.routers import batch
@@ -41,6 +42,7 @@ from quietswap.rules.tx.signed import (
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
+from quietswap.service.orders.adopt import adopted_order, already_mined, evidence, mined_receipt
 from quietswap.service.orders.transition import (
     RELAY_SAID,
     apply_transition,
@@ -142,6 +144,16 @@ class OrderDelivery:
         earlier = EarlierSend.CERTAIN if dead.is_at_large else EarlierSend.NONE
         commit = partial(self._reopen, dead, fresh, checked)
         return await self._in_flight(dead.tx_hash, lambda: self._deliver(commit, earlier=earlier))
+
+    async def adopt(self, order: Order, evidence: str) -> Order:
+        """Store an order whose bytes a block has, without sending them; return the order that has
+        them. Raises the errors of `OrderStore.add`.
+        """
+
+        async def stored() -> DeliveryResult:
+            return DeliveryResult((await self._add(order, evidence, ()))[0], None)
+
+        return (await self._in_flight(order.tx_hash, stored)).order
 
     async def wait_for(self, order: Order) -> Order:
         """Return the order after its running delivery, if there is one."""
@@ -316,6 +328,26 @@ class SubmitOrder:
         """
         return await self.orders.by_hash(signed.hash) if known is None else None
 
+    async def adopt(
+        self, signed: SignedTransaction, plan: PlannedOrder | None, refusal: RequestError
+    ) -> Order:
+        """Return the order of bytes that a block has although no order had them.
+
+        Raises `refusal` if no block has them or another client's order does, and NonceTooLow with
+        the transaction's hash if there is no `plan`: its quote is lost, too.
+        """
+        receipt = await mined_receipt(self.chain, signed, refusal)
+        if plan is None:
+            raise already_mined(signed, receipt) from refusal
+        fresh = adopted_order(
+            self.new_id(plan.kind), signed, plan, receipt,
+            now_ms=self.clock.now_ms(), limits=self.limits,
+        )  # fmt: skip
+        order = await self.delivery.adopt(fresh, evidence(receipt))
+        if order.client_id != plan.client_id:
+            raise refusal
+        return order
+
     def new_order(
         self, signed: SignedTransaction, quote: IssuedQuote, ready: PreflightResult
     ) -> Order:
@@ -340,6 +372,14 @@ class SubmitOrder:
         if known is None:
             return await self.delivery.new(fresh, checked)
         return await self.delivery.redeliver(known, fresh, checked)
+
+
+def plan_by_quote(issued: Iterable[IssuedQuote], signed: SignedTransaction) -> PlannedOrder | None:
+    """Return the plan of the quote, valid or not, that has this call; None without one."""
+    for quote in issued:
+        if same_call(quote.form_of(signed.params), signed.params):
+            return planned_order(quote)
+    return None
 
 
 def accepted(delivered: DeliveryResult, signed: SignedTransaction, ready: PreflightResult) -> Order:

@@ -9,6 +9,7 @@ from quietswap.rules.errors.base import RequestError
 from quietswap.rules.errors.requests import (
     DeadlineExpired,
     InvalidSignature,
+    NonceTooLow,
     SignatureReplay,
     ValidationError,
 )
@@ -33,7 +34,7 @@ from quietswap.rules.relays import FIRST_TIER
 from quietswap.rules.routers.batch import unwrapped
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.signed import SignedTransaction, decode
-from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed
+from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed, plan_by_quote
 
 ESTIMATED_EXECUTION = "15-45 seconds"
 """From the relay to a block: one to three slots of twelve seconds."""
@@ -65,16 +66,13 @@ class SubmitSwap:
         )
         if known is not None and not _is_unsent(key, known):
             raise _replay(key, known)
-        self._check_deadline(submission.terms["deadline"])
-        quote = core.match(
-            issued,
-            lambda quote: swap_differences(signed, submission.terms, submission.metadata, quote),
-            signed.sender,
-        )
-        if quote.batched is not None:
-            await self._check_other_form(quote, signed)
-        order = await self._deliver(key, signed, quote, known)
-        relay = core.relay(quote.tier)
+        try:
+            order = await self._new(key, submission, signed, issued, known)
+        except (DeadlineExpired, NonceTooLow, ValidationError) as refusal:
+            if known is not None:
+                raise
+            order = await core.adopt(signed, plan_by_quote(issued, signed), refusal)
+        relay = core.relays.get(order.tier, core.relays[FIRST_TIER])
         return SubmittedSwap(
             order=order,
             relay_name=relay.name,
@@ -82,6 +80,24 @@ class SubmitSwap:
             provider_order_id=order.tx_hash,
             estimated_execution=ESTIMATED_EXECUTION,
         )
+
+    async def _new(
+        self,
+        key: ApiKey,
+        submission: SwapOrderRequest,
+        signed: SignedTransaction,
+        issued: Sequence[IssuedQuote],
+        known: Order | None,
+    ) -> Order:
+        self._check_deadline(submission.terms["deadline"])
+        quote = self._core.match(
+            issued,
+            lambda quote: swap_differences(signed, submission.terms, submission.metadata, quote),
+            signed.sender,
+        )
+        if quote.batched is not None:
+            await self._check_other_form(quote, signed)
+        return await self._deliver(key, signed, quote, known)
 
     def _check_deadline(self, deadline: float) -> None:
         now = self._core.clock.now_ms() // 1000
@@ -169,10 +185,38 @@ class SubmitWrap:
         known = await core.orders.by_hash(signed.hash)
         if known is not None and _is_repeated(known, key, submission):
             return self._answer(await core.delivery.wait_for(known))
-        operation, amount, metadata = submission.operation, submission.amount, submission.metadata
+        try:
+            issued = await self._issued(key, signed, submission.quote_id)
+        except ValidationError as refusal:
+            return self._answer(await self._adopt(signed, (), known, refusal))
+        try:
+            return self._answer(await self._new(key, submission, signed, issued, known))
+        except (NonceTooLow, ValidationError) as refusal:
+            return self._answer(await self._adopt(signed, issued, known, refusal))
+
+    async def _adopt(
+        self,
+        signed: SignedTransaction,
+        issued: Sequence[IssuedQuote],
+        known: Order | None,
+        refusal: RequestError,
+    ) -> Order:
+        if known is not None:
+            raise refusal
+        return await self._core.adopt(signed, plan_by_quote(issued, signed), refusal)
+
+    async def _new(
+        self,
+        key: ApiKey,
+        submission: WrapOrderRequest,
+        signed: SignedTransaction,
+        issued: Sequence[IssuedQuote],
+        known: Order | None,
+    ) -> Order:
+        core, operation, amount = self._core, submission.operation, submission.amount
         quote = core.match(
-            await self._issued(key, signed, submission.quote_id),
-            lambda quote: wrap_differences(signed, operation, amount, metadata, quote),
+            issued,
+            lambda quote: wrap_differences(signed, operation, amount, submission.metadata, quote),
             signed.sender,
         )
         tokens = quote.terms.trade.sell_amount if operation is WrapOperation.UNWRAP else 0
@@ -184,11 +228,11 @@ class SubmitWrap:
         except RequestError:
             stored = await core.stored_meanwhile(signed, known)
             if stored is not None and _is_repeated(stored, key, submission):
-                return self._answer(await core.delivery.wait_for(stored))
+                return await core.delivery.wait_for(stored)
             raise
         fresh = core.new_order(signed, quote, ready)
         dead = known if known is not None and known.may_resubmit else None
-        return self._answer(accepted(await core.deliver(fresh, ready, dead), signed, ready))
+        return accepted(await core.deliver(fresh, ready, dead), signed, ready)
 
     async def _issued(
         self, key: ApiKey, signed: SignedTransaction, quote_id: str | None

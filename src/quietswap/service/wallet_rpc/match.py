@@ -17,6 +17,8 @@ from quietswap.rules.tokens.token_list import TokenCatalogue
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import SignedTransaction, UnsignedTransaction, decode, pending_json
 from quietswap.service.base.clock import Clock
+from quietswap.service.orders.adopt import plan_of
+from quietswap.service.orders.submit import plan_by_quote
 from quietswap.service.relays.choice import choose_relay
 from quietswap.service.relays.relay import Relay
 from quietswap.service.storage.orders import OrderStore
@@ -89,6 +91,18 @@ class MatchTransaction:
         if found.plan.tier not in self.relays:
             raise ProviderUnavailable("this service no longer uses the relay of the quote")
         return found
+
+    async def mined(self, token: WalletRpcToken, signed: SignedTransaction) -> PlannedOrder:
+        """Return what a transaction becomes that a block has already, whatever is allowed now."""
+        by_quote = plan_by_quote(await self._quotes_of_call(token, signed), signed)
+        tier, _ = choose_relay(self.relays)
+        return by_quote or plan_of(
+            signed,
+            token.client_id,
+            tier=tier,
+            endpoint_type=self.policy.endpoint_type.value,
+            share_mode=self.policy.share_mode.value,
+        )
 
     async def _match(
         self, token: WalletRpcToken, signed: SignedTransaction, own: OwnNonces, known: Order | None

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 
 from quietswap.rules.chain.records import DryRun, NodeUnavailable, signed_swap
 from quietswap.rules.errors.base import ProviderUnavailable, RequestError
-from quietswap.rules.errors.requests import InvalidSignature, SignatureReplay, ValidationError
+from quietswap.rules.errors.requests import (
+    InvalidSignature,
+    NonceTooLow,
+    SignatureReplay,
+    ValidationError,
+)
 from quietswap.rules.orders import wallet_transaction as rules
 from quietswap.rules.orders.checks import RPC_CALL, RPC_SWAP, PreflightResult, preflight
 from quietswap.rules.orders.nonces import OwnNonces, next_free_nonce
@@ -59,13 +64,23 @@ class SendRawTransaction:
         try:
             with _not_sent():
                 found, ready = await self._check(token, signed, known)
-        except RequestError:
+        except RequestError as refusal:
             with _not_sent():
                 stored = await self.core.stored_meanwhile(signed, known)
+            if stored is None and known is None:
+                return await self._adopt(token, signed, refusal)
             if stored is None or stored.client_id != token.client_id:
                 raise
             return _hash_of(await self._delivered(stored))
         return await self._deliver(signed, found, ready, known)
+
+    async def _adopt(
+        self, token: WalletRpcToken, signed: SignedTransaction, refusal: RequestError
+    ) -> str:
+        if not isinstance(refusal, (NonceTooLow, ValidationError)):
+            raise refusal
+        plan = await self.match.mined(token, signed)
+        return (await self.core.adopt(signed, plan, refusal)).tx_hash
 
     async def _delivered(self, order: Order) -> Order:
         """Return the order once its delivery has ended, also one of another process.

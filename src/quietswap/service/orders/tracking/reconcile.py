@@ -70,6 +70,9 @@ class OrderCache:
             known = self.watches.get(order_id)
             if known is None or known.order.version != version:
                 await self.refresh(order_id)
+                watch = self.watches.get(order_id)
+                if watch is not None and watch.order.attempts == 0:  # a block has it already
+                    self.watches.doubted[order_id] = watch
         self._adopted_at_ms = now_ms
 
     async def refresh(self, order_id: str) -> Order | None:

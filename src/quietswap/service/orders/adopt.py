@@ -1,0 +1,111 @@
+"""Signed bytes that a block has already, although no order has them: they become an order.
+
+After a restore, or a failover that lost the last commits, the row of an order may be missing while
+its transaction is mined. A refusal ("nonce 7 is used", "the quote expired") would then say that it
+was not executed, and a caller who signs again swaps twice.
+"""
+
+from dataclasses import replace
+
+from quietswap.rules.chain.records import ChainReader, NodeUnavailable, Receipt
+from quietswap.rules.errors.base import ProviderUnavailable, RequestError
+from quietswap.rules.errors.requests import NonceTooLow
+from quietswap.rules.orders.order import (
+    Order,
+    OrderKind,
+    OrderTimeouts,
+    PlannedOrder,
+    new_pending_order,
+)
+from quietswap.rules.orders.wallet_transaction import (
+    is_empty_self_transfer,
+    plain_trade,
+    read_approval,
+    read_wrap,
+)
+from quietswap.rules.quotes.quote import CancelOrderTerms
+from quietswap.rules.tx.signed import SignedTransaction
+
+
+async def mined_receipt(
+    chain: ChainReader, signed: SignedTransaction, refusal: RequestError
+) -> Receipt:
+    """Return the receipt of `signed`, which `refusal` is about to refuse.
+
+    Raises `refusal` if no block has the bytes. If the node cannot tell, raises `refusal` as well,
+    but ProviderUnavailable instead of NonceTooLow: these bytes may be what used the nonce.
+    """
+    try:
+        receipts = await chain.receipts([signed.hash])
+    except NodeUnavailable:
+        receipts = {}
+    if signed.hash not in receipts and isinstance(refusal, NonceTooLow):
+        raise ProviderUnavailable(
+            "its nonce is used, and the Ethereum node does not say whether by this transaction",
+            {"reason": "NODE_UNAVAILABLE"},
+        ) from refusal
+    receipt = receipts.get(signed.hash)
+    if receipt is None:
+        raise refusal
+    return receipt
+
+
+def already_mined(signed: SignedTransaction, receipt: Receipt) -> NonceTooLow:
+    """Return the error of bytes that a block has, and of which nothing else is stored any more."""
+    error = NonceTooLow(provided=signed.nonce, expected=signed.nonce + 1)
+    end = "succeeded" if receipt.succeeded else "reverted"
+    error.message = (
+        f"this very transaction is in block {receipt.block_number}, where it {end}; the service has"
+        " no record of its order"
+    )
+    error.suggestion = "Do not sign it again before you have read its receipt."
+    error.details = {**(error.details or {}), "txHash": signed.hash, "mayBeMined": True}
+    return error
+
+
+def adopted_order(
+    order_id: str,
+    signed: SignedTransaction,
+    plan: PlannedOrder,
+    receipt: Receipt,
+    *,
+    now_ms: int,
+    limits: OrderTimeouts,
+) -> Order:
+    """Return the order of mined bytes: pending and never sent, so that the tracker looks at once.
+
+    Its end is the tracker's to tell, after the confirmations that every order needs.
+    """
+    head = receipt.block_number
+    fresh = new_pending_order(order_id, signed, plan, now_ms=now_ms, head=head, limits=limits)
+    return replace(fresh, attempts=0)
+
+
+def evidence(receipt: Receipt) -> str:
+    """Return the text of the event that stores an adopted order."""
+    return f"no order had these bytes, and block {receipt.block_number} has them"
+
+
+def plan_of(
+    signed: SignedTransaction, client_id: str, *, tier: int, endpoint_type: str, share_mode: str
+) -> PlannedOrder:
+    """Return what a mined transaction without its quote becomes, by its calldata alone.
+
+    A swap becomes a plain transaction: what was promised for it is not in the chain.
+    """
+    approval, wrap = read_approval(signed.params), read_wrap(signed.params)
+    kind, trade = OrderKind.TRANSACTION, plain_trade(signed.params)
+    if is_empty_self_transfer(signed):
+        kind, trade = OrderKind.CANCEL, CancelOrderTerms.trade
+    elif wrap is not None:
+        kind, trade = OrderKind.WRAP, wrap.trade
+    elif approval is not None:
+        kind, trade = OrderKind.APPROVAL, approval.trade
+    return PlannedOrder(
+        client_id=client_id,
+        kind=kind,
+        trade=trade,
+        tier=tier,
+        endpoint_type=endpoint_type,
+        share_mode=share_mode,
+    )

@@ -1,0 +1,82 @@
+"""A failover that loses the last commits: what was signed is executed once, and is said to be."""
+
+from typing import Any
+
+from tests import loopback
+from tests.e2e.conftest import FailingOver
+from tests.spec import cancelling
+from tests.spec.api_client import ApiClient
+from tests.spec.wire import data, refused, sign
+from tests.waiting import WITHIN_S
+
+
+def _mined(desk: ApiClient, tx_hash: str) -> int:
+    """Return the block number of a transaction once it has a receipt."""
+    desk.until(lambda: desk.rpc("eth_getTransactionReceipt", tx_hash))
+    return int(desk.rpc("eth_getTransactionReceipt", tx_hash)["blockNumber"], 16)
+
+
+def _send_raw(url: str, raw: str) -> Any:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction", "params": [raw]}
+    return loopback.post(url, json=call, timeout=WITHIN_S).json()
+
+
+def test_the_same_bytes_become_the_order_that_was_lost(failing_over: FailingOver) -> None:
+    """A refusal would make the caller sign again: both transactions would be executed."""
+    with ApiClient(failing_over.town) as desk:
+        swap, wrap, target = desk.swap(desk.wallet()), desk.wrap(desk.wallet()), desk.wallet()
+        wallet = desk.wallet()
+        made = desk.api.post("/api/v1/mev/rpc", json={"wallets": [wallet.address]})
+        url = data(made)["token"]["url"]
+        by_rpc = desk.wrap(wallet)
+        with desk.no_blocks():
+            replaced = desk.order(target)["orderId"]
+            cancel = cancelling.signed(desk, target, replaced)
+            failing_over.lose_what_follows()
+            posted = data(desk.submit(swap))["order"]
+            wrapped = data(desk.submit_wrap(wrap))["order"]
+            data(cancelling.send(desk, replaced, cancel))
+            sent = _send_raw(url, by_rpc.raw)["result"]
+        for tx_hash in (posted["txHash"], wrapped["txHash"], sent):
+            _mined(desk, tx_hash)
+        given = len(desk.given_to_relays())
+        failing_over.fail_over()
+        desk.until(lambda: desk.api.get("/readyz").status_code == 200)
+        refused(desk.api.get(f"/api/v1/mev/orders/{posted['orderId']}"), 404, "ORDER_NOT_FOUND")
+
+        again = data(desk.submit(swap))["order"]
+        assert (again["txHash"], again["status"]) == (posted["txHash"], "pending")
+        assert again["orderId"] != posted["orderId"]
+        assert data(desk.submit_wrap(wrap))["order"]["txHash"] == wrapped["txHash"]
+        assert data(cancelling.send(desk, replaced, cancel))
+        assert _send_raw(url, by_rpc.raw)["result"] == sent
+
+        told = desk.follow(again["orderId"])
+        assert told["status"] == "confirmed"
+        assert told["blockNumber"] == _mined(desk, posted["txHash"])
+        refused(desk.submit(swap), 409, "SIGNATURE_REPLAY")
+        assert desk.follow(replaced)["error"]["code"] == "USER_CANCELLED"
+        assert len(desk.given_to_relays()) == given, "nothing is sent again"
+
+
+def test_without_its_quote_the_refusal_names_the_mined_transaction(
+    failing_over: FailingOver,
+) -> None:
+    with ApiClient(failing_over.town) as desk:
+        wallet, other = desk.wallet(), desk.wallet()
+        failing_over.lose_what_follows()
+        swap, wrap = desk.swap(wallet), desk.wrap(other)
+        tx_hash = data(desk.submit(swap))["order"]["txHash"]
+        block = _mined(desk, tx_hash)
+        wrapped = data(desk.submit_wrap(wrap))["order"]["txHash"]
+        _mined(desk, wrapped)
+        failing_over.fail_over()
+        desk.until(lambda: desk.api.get("/readyz").status_code == 200)
+        told = refused(desk.submit(swap), 409, "NONCE_TOO_LOW")
+        assert (told["details"]["txHash"], told["details"]["mayBeMined"]) == (tx_hash, True)
+        assert f"in block {block}, where it succeeded" in told["message"]
+        assert refused(desk.submit_wrap(wrap), 400, "NONCE_TOO_LOW")["details"]["txHash"] == wrapped
+        # Other bytes that no quote has, with a nonce that is free, are refused as before.
+        params = swap.quote["mevProtection"]["transactionParams"]
+        fresh = {**swap.body, "signedTransaction": sign(wallet, params, nonce=7)}
+        refused(desk.api.post("/api/v1/mev/orders", json=fresh), 422, "VALIDATION_ERROR")
