@@ -138,6 +138,23 @@ def test_a_call_that_used_up_its_gas_gets_more(limit: int, used: int, other: int
     assert fees.other_gas_limit(limit, used, succeeded=False) == other
 
 
+@pytest.mark.parametrize(
+    ("limit", "used", "other"),
+    [
+        (705_000, 499_757, 2_820_000),  # captured at geth: with 1,000,000 it succeeds at 910,541
+        (3_000_000, 50_000, 12_000_000),
+        (12_000_000, 499_757, None),
+        (12_000_000, 11_900_000, GAS_LIMIT_CAP),
+        (GAS_LIMIT_CAP, GAS_LIMIT_CAP, None),
+    ],
+)
+def test_from_amsterdam_on_a_failed_call_may_have_lacked_gas_that_was_given_back(
+    limit: int, used: int, other: int | None
+) -> None:
+    found = fees.other_gas_limit(limit, used, succeeded=False, is_amsterdam=True)
+    assert found == other
+
+
 @given(st.integers(1, GAS_LIMIT_CAP), st.integers(1, GAS_LIMIT_CAP))
 def test_the_limit_of_a_second_try_is_kept(limit: int, used: int) -> None:
     """The same use with the limit it asked for asks for no third."""

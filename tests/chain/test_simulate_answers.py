@@ -13,6 +13,7 @@ from quietswap.service.node.simulation.simulator import NO_METHOD
 from tests.chain.fake_node import Refusal
 from tests.chain.simulating_node import (
     AMOUNT,
+    HEAD,
     LIMIT,
     WORKS,
     Scripted,
@@ -54,6 +55,24 @@ async def test_the_reason_may_come_with_the_error(scripted: Scripted) -> None:
         status="0x0", returnData="0x", error={"code": -32000, "message": "out of gas"}
     )
     assert await judged(chain) == [SimulationResult(False, reason="out of gas", gas_limit=LIMIT)]
+
+
+async def test_a_route_that_lacked_gas_after_amsterdam_is_no_revert(scripted: Scripted) -> None:
+    """Gas of new storage is given back where a frame reverts: what was used does not tell."""
+    node, chain, _ = scripted
+    fails = sold(status="0x0", gasUsed="0x1d4c0", returnData="0x", error={"message": "reverted"})
+
+    def needs_300_000(options: dict[str, Any], tag: str) -> object:
+        limit = int(options["blockStateCalls"][0]["calls"][0]["gas"], 16)
+        return (sold(gasUsed=hex(270_000)) if limit >= 300_000 else fails)(options, tag)
+
+    node.answers["eth_simulateV1"] = needs_300_000
+    [before] = await judged(chain)
+    assert before.succeeded is False
+    node.answers["eth_getBlockByNumber"] = HEAD | {"blockAccessListHash": "0x" + "ac" * 32}
+    node.answers["eth_getBlockByNumber"] |= {"number": "0x65", "hash": "0x" + "ad" * 32}
+    [after] = await judged(chain)
+    assert (after.succeeded, after.gas) == (True, 270_000)
 
 
 async def test_a_node_that_cannot_simulate_is_remembered(scripted: Scripted) -> None:

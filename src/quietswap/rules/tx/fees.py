@@ -78,18 +78,23 @@ def first_gas_limit(claimed: int | None, hops: int) -> int:
     return min(unsimulated_gas(claimed, hops) * 3 // 2, _FIRST_LIMIT_CAP)
 
 
-def other_gas_limit(limit: int, used: int, *, succeeded: bool) -> int | None:
+def other_gas_limit(
+    limit: int, used: int, *, succeeded: bool, is_amsterdam: bool = False
+) -> int | None:
     """Return the limit of the next simulation; None if `limit` is the one to issue.
 
     The next limit follows from `used` if `limit` leaves less than a quarter above it, or locks more
     than twice the needed ETH. A call that failed with nearly all of its gas used may have lacked
     gas: it gets four times as much, and then what it needs. Not more at once, because the node may
-    have to execute all of it.
+    have to execute all of it. From Amsterdam on the gas of new storage is given back where a call
+    fails (EIP-8037), so what it used tells nothing: any call that failed with a modest limit gets
+    more.
     """
     if succeeded:
         needed = gas_limit_for(used)
         return needed if limit < needed or is_excessive(limit, used) else None
-    if 10 * used < 9 * limit or limit >= GAS_LIMIT_CAP:
+    may_have_lacked = 10 * used >= 9 * limit or (is_amsterdam and limit <= _FIRST_LIMIT_CAP)
+    if not may_have_lacked or limit >= GAS_LIMIT_CAP:
         return None
     return min(_RAISE * limit, GAS_LIMIT_CAP)
 

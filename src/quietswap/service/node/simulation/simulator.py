@@ -247,7 +247,7 @@ class PreparedSwapSimulation:
                 stands = at in verdicts and not _is_excessive(verdicts[at])
                 if verdict.succeeded is not None or not stands:
                     verdicts[at] = verdict
-            limits = _other_limits(limits, ran)
+            limits = _other_limits(limits, ran, is_amsterdam=self._head.is_amsterdam)
             raised = [at for at in limits if not ran[at][0].succeeded]
             if number >= _ROUNDS:
                 limits = {at: limit for at, limit in limits.items() if at not in raised}
@@ -353,13 +353,17 @@ def _is_excessive(verdict: SimulationResult) -> bool:
     return fees.is_excessive(verdict.gas_limit or 0, verdict.gas or 0)
 
 
-def _other_limits(limits: Mapping[int, int], ran: Mapping[int, routes.RanSwap]) -> dict[int, int]:
+def _other_limits(
+    limits: Mapping[int, int], ran: Mapping[int, routes.RanSwap], *, is_amsterdam: bool
+) -> dict[int, int]:
     """Return the candidates that must run again, with their new gas limit."""
     again: dict[int, int] = {}
     for at, (verdict, used) in ran.items():
         if verdict.succeeded is None:
             continue
-        other = fees.other_gas_limit(limits[at], used, succeeded=verdict.succeeded)
+        other = fees.other_gas_limit(
+            limits[at], used, succeeded=verdict.succeeded, is_amsterdam=is_amsterdam
+        )
         if other is not None:
             again[at] = other
     return again
