@@ -43,6 +43,27 @@ def test_every_decision_is_listed_and_linked() -> None:
     assert linked == {path.name for path in folder.glob("[0-9]*.md")}
 
 
+NAMED = re.compile(
+    r"`((?:[\w.-]+/)*[\w.-]+(?:\.(?:py|mjs|sol|toml|yaml|html|tsx?|sh)|/))(?:::?([\w.]+))?`"
+)
+"""A file or folder in a text, with a name inside it."""
+
+
+def test_pages_name_files_that_exist() -> None:
+    """A path may begin anywhere above the file: `orders/order.py` is below the package."""
+    tracked = run("git", "ls-files").stdout.splitlines()
+    files = [f"/{name}" for name in tracked if (ROOT / name).exists()]
+    folders = {f"{parent}/" for name in files for parent in Path(name).parents}
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "decisions").glob("*.md")]
+    made = {"site/", "site/index.html", "dist/"}
+    for page in pages:
+        for name, inside in NAMED.findall(page.read_text("utf-8")):
+            where = [path for path in (*files, *folders) if path.endswith(f"/{name}")]
+            assert where or name in made, f"{page.name}: {name}"
+            texts = [(ROOT / path[1:]).read_text("utf-8") for path in where if inside]
+            assert not inside or any(inside in text for text in texts), f"{page.name}: {inside}"
+
+
 def test_no_float_touches_an_amount() -> None:
     """Seconds, rates and the one USD figure that leaves as a JSON number are not amounts."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]

@@ -57,7 +57,7 @@ EVENTS = (
     "SERVICE_UNAVAILABLE",
 )  # fmt: skip
 STREAM = next(one.codes for one in OPERATIONS if one.name == "swap_quote")
-"""Decision 0065: the stream has the errors of the quote."""
+"""Decision 0054: the stream has the errors of the quote."""
 TRADES = ("swap_quote", "swap_order", "wrap_quote", "wrap_order")
 SWAP_VALUE = ("SWAP_VALUE_UNKNOWN", "SWAP_VALUE_LIMIT_EXCEEDED")
 WEBHOOKS = {
