@@ -95,7 +95,7 @@ class PollingPolicy:
     def backoff(self, failures: int, error: errors.ClientError) -> float:
         """Return the pause in s after the nth failure in a row; at least the error's `retryAfter`.
 
-        `retryAfter` is limited to `bounds.MOST_RETRY_S`.
+        `retryAfter` is limited to `wire.MOST_RETRY_S`.
         """
         asked = error.retry_after if isinstance(error, errors.ApiError) else None
         grown = self.first_backoff_s * 2.0 ** min(failures - 1, 16)

@@ -99,7 +99,7 @@ class LeaderLock(Protocol):
 
     @property
     def is_held(self) -> bool:
-        """Return whether the last `hold` succeeded. No I/O."""
+        """Return whether the last `acquire_or_renew` succeeded. No I/O."""
 
     is_elsewhere: bool
     """Whether another process held it at the last attempt, as far as could be asked."""

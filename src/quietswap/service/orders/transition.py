@@ -59,7 +59,7 @@ async def apply_transition(
                 _observe_inclusion(moved, moved.inclusion, tip)
             return TransitionResult(replace(moved, version=order.version + 1), applied=True)
         fresh = await orders.find(order.order_id)
-        assert fresh is not None, "orders are never deleted"
+        assert fresh is not None, "retention deletes no order that is tracked"
         order = fresh
         if untouched:
             break

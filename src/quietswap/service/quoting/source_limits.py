@@ -95,7 +95,7 @@ class _Claim:
 
 
 class FairBudget:
-    """A token bucket in which each client of the last minute has a share (`fair_shares`).
+    """A token bucket in which each client of the last minute has a share (`shares`).
 
     Unused shares are available to all, so a single client may use the whole rate. A client below
     its share is served from an empty bucket: the bucket then has a debt of at most one burst, and

@@ -2,7 +2,7 @@
 
 The server loads them with OpenSSL at its start and with rustls in each worker. rustls accepts
 fewer forms of keys and certificates. Known differences have a message of their own here;
-`certificate_trial` finds the others.
+`trial_fault` finds the others.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Dry runs of signed swaps: requests to the node, and the meaning of its responses.
 
-As in `route_simulation`, the first simulated block contains only the swap, with the signed fields
+As in `routes.py`, the first simulated block contains only the swap, with the signed fields
 and without overrides. The second block reads the wallet's balance. The nonce is not set: a contract
 cannot read it, and the node would reject a transaction that follows another pending one.
 
