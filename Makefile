@@ -88,7 +88,7 @@ chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad w
 hostile: .venv/.dev node_modules/.installed ## Run hostile calldata on the chain (HOSTILE_CASES, HOSTILE_SEED)
 	@HOSTILE_CASES=$${HOSTILE_CASES:-6000} $(BIN)/pytest -q -s tests/hostile
 
-mutants: .venv/.dev node_modules/.installed ## Show which small changes of the code no test notices (MUTANTS='quietswap.quoting.loss*')
+mutants: .venv/.dev node_modules/.installed ## Show which small changes of the code no test notices (MUTANTS='quietswap.rules.safety.loss*')
 	@$(BIN)/python tools/mutants.py $(if $(MUTANTS),'$(MUTANTS)')
 
 bench: .venv/.dev node_modules/.installed $(PEERS)/.installed ## Measure the speed, beside limits and a peer (Linux, a quarter of an hour)

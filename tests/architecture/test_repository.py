@@ -50,7 +50,7 @@ NAMED = re.compile(
 
 
 def test_pages_name_files_that_exist() -> None:
-    """A path may begin anywhere above the file: `orders/order.py` is below the package."""
+    """A path may begin anywhere above the file: `rules/orders/order.py` is below the package."""
     tracked = run("git", "ls-files").stdout.splitlines()
     files = [f"/{name}" for name in tracked if (ROOT / name).exists()]
     folders = {f"{parent}/" for name in files for parent in Path(name).parents}
