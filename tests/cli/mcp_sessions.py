@@ -18,6 +18,7 @@ from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.server import make_server
 from quietswap.cli.mcp.signing import LocalSigner
 from quietswap.client import AsyncQuietswapClient
+from quietswap.client.flows.finality import SignedOrders
 from tests import forked
 from tests.client.fake_servers import FakeServers
 from tests.waiting import LONG_S
@@ -75,12 +76,18 @@ async def over_stdio(
 
 @asynccontextmanager
 async def in_process(
-    outside: FakeServers, local: Callable[[Preparer], LocalSigner] | None = None, **options: Any
+    outside: FakeServers,
+    local: Callable[[Preparer], LocalSigner] | None = None,
+    *,
+    has_node: bool = True,
+    orders: SignedOrders | None = None,
+    **options: Any,
 ) -> AsyncIterator[Client]:
     """Connect to the tools in this process, with the fake service and node."""
-    connected = AsyncQuietswapClient(outside.url, "qs_right", rpc_url=outside.rpc_url)
+    rpc_url = outside.rpc_url if has_node else None
+    connected = AsyncQuietswapClient(outside.url, "qs_right", rpc_url=rpc_url, orders=orders)
     async with connected as client:
-        preparer = Preparer(client, has_node=True)
+        preparer = Preparer(client, has_node=has_node)
         server = make_server(preparer, local(preparer) if local else None)
         async with Client(server, **options) as model:
             yield model

@@ -7,7 +7,7 @@ import pytest
 from eth_abi import encode
 
 from quietswap.cli.signed_orders import SignedOrdersFile
-from quietswap.client.flows.submission_outcome import SubmittedTransaction
+from quietswap.client.flows.finality import SubmittedTransaction
 from quietswap.rules.errors.requests import ValidationError
 from quietswap.rules.tx.address import Address
 from tests.cli.conftest import Quietswap

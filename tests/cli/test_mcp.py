@@ -75,7 +75,7 @@ async def test_a_model_quotes_and_is_told_what_it_would_sign(
     )  # fmt: skip
     assert sent["recipient"] in (wallet, "the sender")
     assert len(told["sources"]) == 4
-    assert set(orders) == {"orders", "total", "hasMore"}
+    assert set(orders) == {"reportedByService", "orders", "total", "hasMore"}
     assert_no_secret(transcript(tmp_path), town)
 
 

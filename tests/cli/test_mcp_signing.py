@@ -80,8 +80,10 @@ async def test_a_swap_signed_elsewhere_is_confirmed(town: SandboxInfo, tmp_path:
         end = await ended(client, placed["orderId"])
     assert "sign_and_submit" not in names
     assert {one["error"] for one in (changed, foreign, nothing)} == {"WronglySigned"}
-    assert end["status"] == "confirmed"
-    assert end["txHash"] == placed["txHash"] == decode(raw).hash
+    assert end["outcome"] == "mined"
+    end = end["reportedByService"]
+    assert (end["status"], end["txHash"]) == ("confirmed", placed["txHash"])
+    assert placed["txHash"] == decode(raw).hash
     got = held(town, "USDC", EXTERNAL) - before
     assert got == int(end["received"]["amount"]) >= int(prepared["quote"]["minBuyAmount"])
     text = transcript(tmp_path)
@@ -119,8 +121,8 @@ async def test_a_withheld_swap_is_cancelled(town: SandboxInfo, tmp_path: Path) -
     assert cancel["transaction"]["to"] == wallet
     assert (cancel["kind"], cancel["transaction"]["data"]) == ("cancel", "0x")
     assert sent["submitted"]
-    assert end["status"] == "cancelled"
-    assert end["error"]["code"] == "USER_CANCELLED"
+    assert end["outcome"] == "replaced"
+    assert end["reportedByService"]["error"]["code"] == "USER_CANCELLED"
 
 
 class Asked:
@@ -170,7 +172,8 @@ async def test_the_local_signer_signs_what_the_person_confirms(
     assert f"for at least {int(prepared['quote']['minBuyAmount']) / 10**6:,}" in question
     assert "sold 1 WETH: 1 WETH of 2.5 WETH within 24 hours" in question
     assert again["field"] == "prepared_id"
-    assert (end["status"], end["txHash"]) == ("confirmed", placed["txHash"])
+    assert end["outcome"] == "mined"
+    assert end["reportedByService"]["txHash"] == placed["txHash"]
     assert held(town, "USDC", LOCAL) > before
     text = transcript(tmp_path)
     assert_no_secret(text, town)

@@ -43,10 +43,12 @@ class FakeChain:
     transaction as soon as something is mined; `waiting` transactions of the wallet are in its
     pool; the next `lags` answers of its nonce in the latest block are one transaction behind;
     after `settles` of them what is waiting is mined, and was an approval. What is no approval is
-    estimated as `gas`, or reverts with the words `refusal`.
+    estimated as `gas`, or reverts with the words `refusal`. With `replaced_in`, that block holds
+    another transaction of the wallet, which used the newest nonce, and all blocks have their state.
     """
 
     allowances: dict[str, int] = field(default_factory=dict)
+    replaced_in: int | None = None
     resets_first: bool = False
     reverts: bool = False
     holds: int = 0
@@ -125,8 +127,10 @@ class FakeChain:
         return self.code
 
     def eth_getTransactionCount(self, _wallet: str, block: str) -> str:  # noqa: N802
-        if block not in {"latest", "pending"}:
-            raise NodeSays("invalid block tag")
+        if block.startswith("0x") and self.replaced_in is not None:
+            return hex(self.nonce - (int(block, 16) < self.replaced_in))
+        if block not in {"latest", "pending", "finalized"}:
+            raise NodeSays("missing trie node")
         if block == "latest" and self.lags:
             self.lags -= 1
             return hex(self.nonce - 1)
@@ -141,8 +145,10 @@ class FakeChain:
     def eth_maxPriorityFeePerGas(self) -> str:  # noqa: N802
         return hex(self.tip)
 
-    def eth_getBlockByNumber(self, _number: str, _full: bool) -> dict[str, str]:  # noqa: N802
-        return {
+    def eth_getBlockByNumber(self, at: str, full: bool) -> dict[str, Any]:  # noqa: N802
+        other = {"from": WALLET, "nonce": hex(self.nonce - 1), "hash": "0x" + "0e" * 32}
+        held = [other] if at == hex(self.replaced_in or 0) else []
+        return {"transactions": held if full else [other["hash"] for other in held]} | {
             "number": hex(self.head),
             "hash": f"0x{self.head:064x}",
             "timestamp": hex(self.time),
@@ -265,7 +271,9 @@ class FakeChain:
         if self.holds > 0:
             self.holds -= 1
             return None
-        return self.receipts.get(tx_hash)
+        receipt = self.receipts.get(tx_hash)
+        self.head += receipt is not None  # a block comes until the next look
+        return receipt
 
 
 def _approval(data: str) -> tuple[str, int]:

@@ -5,7 +5,9 @@ from typing import Any
 
 
 def rpc_answer(node: Callable[[str, list[Any]], Any], body: Any) -> Any:
-    """Return the JSON-RPC answer of a scripted node. Raises Swallowed."""
+    """Return the JSON-RPC answer of a scripted node, to one call or a batch. Raises Swallowed."""
+    if isinstance(body, list):
+        return [rpc_answer(node, each) for each in body]
     head = {"jsonrpc": "2.0", "id": body["id"]}
     try:
         return {**head, "result": node(body["method"], body["params"])}

@@ -253,7 +253,8 @@ class FakeServers:
                 if parts.path == "/rpc/secret":
                     try:
                         answer = rpc_answer(node, body)
-                        code = answer.get("error", {}).get("code")
+                        answers = answer if isinstance(answer, list) else [answer]
+                        code = answers[-1].get("error", {}).get("code")
                         return self._send(Reply(answer, code if code in (429, 503) else 200))
                     except RawAnswer as raw:
                         return self._send(Reply(raw.body))

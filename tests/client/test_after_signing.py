@@ -16,7 +16,7 @@ from quietswap.client.errors import (
     OrderStillOpen,
     StatusContradiction,
 )
-from quietswap.client.flows.submission_outcome import OutcomeWatch
+from quietswap.client.flows.finality import OutcomeWatch
 from quietswap.rules import errors
 from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.client.conftest import Do, Time

@@ -22,7 +22,7 @@ from quietswap.client.errors import (
 )
 from quietswap.client.errors import ValidationError as ClientValidationError
 from quietswap.client.flows.cancel import CancelRequest, check_cancel
-from quietswap.client.flows.submission_outcome import TransactionOutcome
+from quietswap.client.flows.finality import TransactionOutcome
 from quietswap.client.signing import hash_of, sign, to_sign
 from quietswap.rules.contract.orders import CancelQuoteResponse
 from quietswap.rules.contract.transactions import TransactionParams

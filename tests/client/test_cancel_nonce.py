@@ -14,7 +14,7 @@ from quietswap.client.errors import (
     UnsafeQuote,
 )
 from quietswap.client.flows.cancel import CancelRequest
-from quietswap.client.flows.submission_outcome import SubmittedTransaction
+from quietswap.client.flows.finality import SubmittedTransaction
 from quietswap.client.signing import hash_of
 from quietswap.rules.errors.requests import ValidationError
 from quietswap.rules.orders.order import Order, OrderStatus

@@ -5,9 +5,9 @@ import pytest
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import AfterSubmission, NonceMismatch, TransactionHashMismatch
 from quietswap.client.flows.cancel import CancelRequest
+from quietswap.client.flows.finality import SubmittedTransaction
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.client.flows.submission_outcome import SubmittedTransaction
 from quietswap.client.signing import hash_of, sign, to_sign
 from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET

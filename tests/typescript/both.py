@@ -15,9 +15,9 @@ from eth_account import Account
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import ApiError, ClientError
 from quietswap.client.flows.cancel import CancelRequest
+from quietswap.client.flows.finality import SubmittedTransaction
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.client.flows.submission_outcome import SubmittedTransaction
 from quietswap.client.flows.wrap import WrapRequest
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Time

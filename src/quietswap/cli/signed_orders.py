@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from quietswap.client.flows.submission_outcome import SubmittedTransaction
+from quietswap.client.flows.finality import SubmittedTransaction
 
 
 class SignedOrdersFile(UserDict[str, SubmittedTransaction]):

@@ -10,14 +10,16 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, get_args
 
 from quietswap.client import api_calls
 from quietswap.client.api_calls import API, MEV, ApiCall, page_query, segment
+from quietswap.client.errors import StatusContradiction
 from quietswap.client.flows import cancel as cancel_flow
+from quietswap.client.flows import finality
 from quietswap.client.flows import swap as swap_flow
 from quietswap.client.flows import wrap as wrap_flow
 from quietswap.client.flows.cancel import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform, run, run_async
-from quietswap.client.flows.polling import PollingPolicy, follow_order
+from quietswap.client.flows.finality import OrderEnd, SignedOrders
+from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.client.flows.submission_outcome import SignedOrders
 from quietswap.client.flows.swap import SwapResult
 from quietswap.client.flows.wrap import WrapRequest, WrapResult
 from quietswap.client.node_calls import NodeCall
@@ -238,10 +240,54 @@ class Methods:
     def follow(
         self, order_id: str, watch: Callable[[order_api.OrderStatusResponse], None] = _unwatched
     ) -> Flow[order_api.OrderStatusResponse]:
-        """Poll until the order is confirmed, failed or cancelled. Raises OrderStillOpen."""
+        """Poll until the order is confirmed, failed or cancelled; return its last record.
+
+        The record is compared as by `end`: raises StatusContradiction, and MayBeMined if the
+        caller's own node does not show what the service reports. Without a node, or for an order
+        that is not in `orders`, the record is only what the service reports. Raises OrderStillOpen.
+        """
+        return self._followed(order_id, watch)
+
+    @_Method
+    def end(
+        self, order_id: str, watch: Callable[[order_api.OrderStatusResponse], None] = _unwatched
+    ) -> Flow[OrderEnd]:
+        """Poll until the service calls the order final; return what the caller's own node shows.
+
+        `is_final` only if that node shows it, of the transaction that `orders` has for the order.
+        Raises OrderStillOpen.
+        """
+        return self._to_end(order_id, watch)
+
+    @_Method
+    def check_order(self, record: order_api.OrderStatusResponse) -> Flow[OrderEnd]:
+        """Compare a status record with one look at the caller's own node."""
+        own = self.orders.get(record.order_id)
+        return finality.judge_record(record, own, self.polling, 0.0, has_node=self._has_node)
+
+    def _to_end(
+        self, order_id: str, watch: Callable[[order_api.OrderStatusResponse], None]
+    ) -> Flow[OrderEnd]:
+        def tell(event: order_api.OrderStatusResponse | finality.OutcomeWatch) -> None:
+            if isinstance(event, order_api.OrderStatusResponse):
+                watch(event)
+
+        return finality.follow_to_end(
+            order_id, self.orders.get(order_id), self.polling, tell, has_node=self._has_node
+        )
+
+    def _followed(
+        self, order_id: str, watch: Callable[[order_api.OrderStatusResponse], None]
+    ) -> Flow[order_api.OrderStatusResponse]:
+        found = yield from self._to_end(order_id, watch)
         own = self.orders.get(order_id)
-        signed_hash = own.tx_hash if own else None
-        return follow_order(order_id, self.polling, watch, signed_hash=signed_hash)
+        if own is not None:
+            found.require_certainty(own)
+        elif found.is_contradicted:
+            raise StatusContradiction(
+                order_id, found.record.status, found.record.tx_hash or "without a hash"
+            )
+        return found.record
 
     @_Method
     def swap(

@@ -68,6 +68,13 @@ class NodeBlock:
     coinbase: Address
 
 
+@dataclass(frozen=True, slots=True)
+class BlockContents:
+    """Sender (lower case), nonce and hash of each transaction of a block."""
+
+    transactions: tuple[tuple[str, int, str], ...]
+
+
 class NodeReceipt(WireStruct, frozen=True):
     """The receipt of a mined transaction: `gas_used` in units, `effective_gas_price` in wei."""
 
@@ -78,6 +85,13 @@ class NodeReceipt(WireStruct, frozen=True):
     effective_gas_price: int
     logs: tuple[NodeLog, ...]
     sender: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeBatch:
+    """Calls in one JSON-RPC batch, which one node answers. The outcome is a tuple of results."""
+
+    calls: tuple[NodeCall[Any], ...]
 
 
 def number(result: Any) -> int:
@@ -132,6 +146,24 @@ BLOCK_TIME = NodeCall(
     "eth_getBlockByNumber", ("latest", False), lambda block: number(block["timestamp"])
 )
 """The latest block's time, in Unix seconds."""
+
+
+HEAD = NodeCall("eth_getBlockByNumber", ("latest", False), lambda block: number(block["number"]))
+"""The latest block's number."""
+
+
+def contents(block: int) -> NodeCall[BlockContents]:
+    """Request a block with its transactions."""
+
+    def read(result: Any) -> BlockContents:
+        return BlockContents(
+            tuple(
+                (str(tx["from"]).lower(), number(tx["nonce"]), str(tx["hash"]).lower())
+                for tx in result["transactions"]
+            )
+        )
+
+    return NodeCall("eth_getBlockByNumber", (hex(block), True), read)
 
 
 def nonce(wallet: str, block: str = "pending") -> NodeCall[int]:
@@ -253,6 +285,35 @@ def read_result(call: NodeCall[T], status: int, body: bytes, secrets: Sequence[s
         answer = decode(body, dict[str, Any])
     except msgspec.DecodeError as error:
         raise UnexpectedResponse(f"{call.method}: {_ELSE}, not in JSON-RPC") from error
+    return _result(call, status, answer, secrets)
+
+
+def read_results(
+    batch: NodeBatch, status: int, body: bytes, secrets: Sequence[str] = ()
+) -> tuple[Any, ...]:
+    """Return the results of a batch in its order. Raises as `read_result`, by the first error.
+
+    A node that takes no batch answers one error, or something else than a list of answers.
+    """
+    name = f"{len(batch.calls)} calls in one"
+    try:
+        answers: Any = decode(body, dict[str, Any] | list[dict[str, Any]])  # type: ignore[arg-type]
+    except msgspec.DecodeError as error:
+        raise UnexpectedResponse(f"{name}: {_ELSE}, not in JSON-RPC") from error
+    whole: NodeCall[Any] = NodeCall(name, (), lambda result: result)
+    if isinstance(answers, dict):
+        _result(whole, status, answers, secrets)
+        raise UnexpectedResponse(f"{name}: {_ELSE}: one answer")
+    by_id = {answer.get("id"): answer for answer in answers}
+    ids = range(1, len(batch.calls) + 1)
+    if any(each not in by_id for each in ids):
+        for refusal in answers:  # of the whole batch: with the id of one call, or with none
+            _result(whole, status, refusal, secrets)
+        raise UnexpectedResponse(f"{name}: {_ELSE}: an answer is missing")
+    return tuple(_result(batch.calls[each - 1], status, by_id[each], secrets) for each in ids)
+
+
+def _result(call: NodeCall[T], status: int, answer: dict[str, Any], secrets: Sequence[str]) -> T:
     fault = answer.get("error")
     if isinstance(fault, dict):
         code = fault.get("code")

@@ -22,8 +22,8 @@ from quietswap.client import event_stream, wire
 from quietswap.client.api_calls import ApiCall, read_answer
 from quietswap.client.errors import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
 from quietswap.client.event_stream import AwaitEvent, QuoteEvents
-from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Sleep
-from quietswap.client.node_calls import BUSY_STATUS, NodeCall, read_result
+from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Request, Sleep
+from quietswap.client.node_calls import BUSY_STATUS, NodeBatch, NodeCall, read_result, read_results
 from quietswap.client.wire import encode
 from quietswap.rules.foreign_text import secrets_of
 
@@ -122,8 +122,8 @@ class _Wire:
         self._at = endpoints
         self._secrets = secrets_of(endpoints.rpc_url or "")
 
-    def outgoing(self, effect: ApiCall[Any] | NodeCall[Any]) -> _Outgoing:
-        if isinstance(effect, NodeCall):
+    def outgoing(self, effect: Request) -> _Outgoing:
+        if isinstance(effect, NodeCall | NodeBatch):
             return self._to_node(effect)
         is_stream = effect.verified is not None
         media = "text/event-stream" if is_stream else "application/json"
@@ -136,12 +136,17 @@ class _Wire:
         timeout = timedelta(seconds=self._at.timeout_s) if is_stream else None
         return _Outgoing(effect.method, url, effect.query, headers, body, timeout)
 
-    def _to_node(self, call: NodeCall[Any]) -> _Outgoing:
+    def _to_node(self, sent: NodeCall[Any] | NodeBatch) -> _Outgoing:
+        calls = sent.calls if isinstance(sent, NodeBatch) else (sent,)
         if self._at.rpc_url is None:
-            raise ValueError(f"{call.method} needs an Ethereum node: give `rpc_url`")
-        request = {"jsonrpc": "2.0", "id": 1, "method": call.method, "params": list(call.params)}
+            raise ValueError(f"{calls[0].method} needs an Ethereum node: give `rpc_url`")
+        bodies = [
+            {"jsonrpc": "2.0", "id": at, "method": call.method, "params": list(call.params)}
+            for at, call in enumerate(calls, 1)
+        ]
         headers = {"Content-Type": "application/json"}
-        return _Outgoing("POST", self._at.rpc_url, {}, headers, encode(request))
+        body = encode(bodies if isinstance(sent, NodeBatch) else bodies[0])
+        return _Outgoing("POST", self._at.rpc_url, {}, headers, body)
 
     def stream(self, effect: AwaitEvent) -> _Outgoing:
         headers = {"X-API-Key": self._at.api_key, "Accept": "text/event-stream"}
@@ -151,7 +156,7 @@ class _Wire:
 
     def incoming(
         self,
-        effect: ApiCall[Any] | NodeCall[Any],
+        effect: Request,
         status: int,
         body: bytes,
         events: QuoteEvents | None,
@@ -167,10 +172,12 @@ class _Wire:
         except RecursionError as error:
             raise UnexpectedResponse("an answer nests too deep to be read") from error
 
-    def _read(self, effect: ApiCall[Any] | NodeCall[Any], status: int, body: bytes) -> Any:
+    def _read(self, effect: Request, status: int, body: bytes) -> Any:
         if isinstance(effect, ApiCall):
             return read_answer(effect, status, body)
         try:
+            if isinstance(effect, NodeBatch):
+                return read_results(effect, status, body, self._secrets)
             return read_result(effect, status, body, self._secrets)
         except UnexpectedResponse as error:
             if status == 429 or status >= 500:
@@ -178,10 +185,8 @@ class _Wire:
                 raise NodeUnreachable(text, is_busy=is_busy) from error
             raise
 
-    def unreachable(
-        self, effect: ApiCall[Any] | NodeCall[Any], error: Exception
-    ) -> ServiceUnreachable:
-        is_node = isinstance(effect, NodeCall)
+    def unreachable(self, effect: Request, error: Exception) -> ServiceUnreachable:
+        is_node = isinstance(effect, NodeCall | NodeBatch)
         who = "the node" if is_node else "the service"
         url = (self._at.rpc_url or "") if is_node else self._at.url
         kind = NodeUnreachable if is_node else ServiceUnreachable
@@ -190,8 +195,8 @@ class _Wire:
         how = "in time" if isinstance(error, TimeoutError) else "(connection failed)"
         return kind(f"{who} at {_host(url)} does not answer {how}")
 
-    def _too_large(self, effect: ApiCall[Any] | NodeCall[Any]) -> UnexpectedResponse:
-        url = (self._at.rpc_url or "") if isinstance(effect, NodeCall) else self._at.url
+    def _too_large(self, effect: Request) -> UnexpectedResponse:
+        url = self._at.url if isinstance(effect, ApiCall) else (self._at.rpc_url or "")
         return UnexpectedResponse(f"{_host(url)} answers more than {wire.MAX_BODY} bytes: not read")
 
 
@@ -245,7 +250,7 @@ def _request(client: Any, out: _Outgoing) -> Any:
     return builder.build_streamed()
 
 
-def _events(effect: ApiCall[Any] | NodeCall[Any], response: BaseResponse) -> QuoteEvents | None:
+def _events(effect: Request, response: BaseResponse) -> QuoteEvents | None:
     verified = effect.verified if isinstance(effect, ApiCall) else None
     return QuoteEvents(verified) if verified and event_stream.is_stream(response) else None
 

@@ -5,7 +5,7 @@ import click
 from quietswap.cli.context import CommandContext, signals_as_ctrl_c
 from quietswap.cli.options.connection import paging_options, poll_option, with_context
 from quietswap.cli.options.signing import own_wallet, wallet_option
-from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
+from quietswap.cli.output.exit_codes import UNDECIDED
 
 _STATES = ("pending", "submitted", "mining", "confirmed", "failed", "cancelled")
 _KINDS = ("swap", "wrap", "cancel", "approval", "transaction", "any")
@@ -29,8 +29,11 @@ def history(
 ) -> None:  # fmt: skip
     """List a wallet's orders, newest first; or show one order, and follow it.
 
-    Lists orders submitted with this API key. With --follow, exit code 0 means that the order is
-    confirmed, 4 that it is still open.
+    Lists orders submitted with this API key, in the states that the service reports. One order is
+    compared with the receipt at --rpc-url, if this machine signed it.
+
+    With --follow, exit code 0 means that the order is confirmed, 1 that it came to nothing, 4 that
+    it may still be mined, or was mined although the service reports a failure.
     """
     if order_id is not None:
         _one(context, order_id, poll, follow=follow)
@@ -52,6 +55,7 @@ def history(
 
 
 def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -> None:
+    from quietswap.cli.output import order_end
     from quietswap.cli.output.console import OrderProgress
     from quietswap.cli.output.orders import order_details
     from quietswap.client import OrderStillOpen, PollingPolicy, ServiceUnreachable
@@ -62,9 +66,9 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
         try:
             if follow:
                 progress.start()
-                found = client.follow(order_id, progress.state)
+                end = client.end(order_id, progress.state)
             else:
-                found = client.order_status(order_id)
+                end = client.check_order(client.order_status(order_id))
         except (KeyboardInterrupt, OrderStillOpen, ServiceUnreachable) as error:
             progress.stop()
             if follow:
@@ -78,7 +82,10 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
             raise click.exceptions.Exit(UNDECIDED) from None
         finally:
             progress.stop()
-        if context.result(found):
-            context.screen.print(order_details(found, client, context))
-    if follow and found.status != "confirmed":
-        raise click.exceptions.Exit(REFUSED)
+        if context.result(order_end.members(end)):
+            context.screen.print(order_details(end.record, client, context, end))
+        if follow and end.may_be_mined:
+            context.say("To check it again:", "yellow")
+            context.again("history", "--order", order_id, "--follow")
+    if follow and (code := order_end.exit_code(end)):
+        raise click.exceptions.Exit(code)

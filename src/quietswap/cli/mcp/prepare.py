@@ -15,7 +15,7 @@ from quietswap.cli.mcp.quotes import Kept, KeptQuote, find_token, loss_members, 
 from quietswap.cli.options.signing import transaction_json
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import AsyncQuietswapClient, ClientError, SubmittedTransaction, SwapRequest
-from quietswap.client.flows import cancel, submission_outcome, swap
+from quietswap.client.flows import cancel, finality, submission_outcome, swap
 from quietswap.client.flows.approvals import publish
 from quietswap.client.flows.effects import Flow
 from quietswap.client.flows.quoting import require_consent
@@ -151,7 +151,7 @@ class Preparer:
         order_id, _, _ = yield from swap.submit(
             prepared.kept.quote, prepared.kept.request, signed, self.client.polling, lambda _: None
         )
-        submission_outcome.remember(self.client.orders, replace(sent, order_id=order_id))
+        finality.remember(self.client.orders, replace(sent, order_id=order_id))
         return order_named(order_id) | {"next": "follow_order"}
 
     def _cancelled(
@@ -161,6 +161,8 @@ class Preparer:
         answer = yield from cancel.submit(prepared.cancel, signed, self.client.polling)
         if answer is None:
             return {"submitted": False, "next": "follow_order: the order had ended before"}
+        cancelled = replace(sent, order_id=answer.cancel.order_id)
+        finality.remember(self.client.orders, cancelled)
         mine = marked(answer.cancel, "trackingUrl")
         return {"submitted": True, "cancel": mine, "next": "follow_order, of the order"}
 

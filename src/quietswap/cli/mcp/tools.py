@@ -10,9 +10,10 @@ from pydantic import Field
 from quietswap.cli.mcp import quotes
 from quietswap.cli.mcp.answers import BadInput, marked
 from quietswap.cli.mcp.prepare import Preparer, shown
+from quietswap.cli.output import order_end
 from quietswap.cli.output.tokens import KNOWN, DisplayToken
 from quietswap.client import CancelRequest, OrderStillOpen, SwapRequest
-from quietswap.client.flows import polling
+from quietswap.client.flows import finality, polling
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.rules import wire as base
 from quietswap.rules.amounts import format_units
@@ -144,13 +145,14 @@ class Tools:
             int, Field(description="0: return the status at once", ge=0, le=MOST_WAIT_S)
         ] = 0,
     ) -> dict[str, Any]:
-        """Return the status of an order; wait until it is final, or for `wait_seconds`.
+        """Return how an order stands; wait until it is final, or for `wait_seconds`.
 
-        Final are confirmed, failed and cancelled. A failed order with `mayBeMined` can still be
-        mined: never repeat it with another nonce.
+        `final` is true only if the person's own node shows the end, and `outcome` is what it shows:
+        mined, reverted or replaced. `reportedByService` is a claim that proves nothing. Read
+        `conclusion`. While `mayBeMined` is true, never repeat the order with another nonce.
         """
         seen: list[OrderStatusResponse] = []
-        own = self._client.orders.get(order_id)
+        own, started = self._client.orders.get(order_id), self._preparer.monotonic()
         patient = replace(
             self._client.polling, patience_s=float(wait_seconds), interval_s=_INTERVAL_S
         )
@@ -159,7 +161,17 @@ class Tools:
         )
         with contextlib.suppress(OrderStillOpen):
             await self._client.run(flow)
-        return {"final": seen[-1].is_terminal, **marked(seen[-1])}
+        left = max(started + wait_seconds - self._preparer.monotonic(), 0.0)
+        end = await self._client.run(
+            finality.judge_record(seen[-1], own, patient, left, has_node=self._preparer.has_node)
+        )
+        return {
+            "final": end.is_final,
+            "outcome": end.fate or "unchecked",
+            "mayBeMined": end.may_be_mined,
+            "conclusion": order_end.conclusion(replace(end, trouble=None)),
+            "reportedByService": marked(end.record),
+        }
 
     async def list_orders(
         self,
@@ -169,11 +181,20 @@ class Tools:
         status: base.OrderState | None = None,
         kind: base.OrderKindFilter = "any",
     ) -> dict[str, Any]:
-        """List the orders of a wallet that were placed with this API key, newest first."""
+        """List the orders of a wallet that were placed with this API key, newest first.
+
+        The states are those that the service reports: follow_order compares one with the person's
+        own node.
+        """
         found = await self._client.order_history(
             quotes.read_wallet(wallet), limit=limit, offset=offset, status=status, kind=kind
         )
-        return {"orders": marked(found.orders), "total": found.total, "hasMore": found.has_more}
+        return {
+            "reportedByService": True,
+            "orders": marked(found.orders),
+            "total": found.total,
+            "hasMore": found.has_more,
+        }
 
     async def prepare_swap(
         self,

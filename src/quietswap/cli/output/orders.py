@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.output import console
+from quietswap.cli.output import console, order_end
 from quietswap.cli.output.console import STYLE, ResponsiveTable, failure_text, text_table
 from quietswap.cli.output.quote import against_pools, facts, short, usd, why
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
@@ -20,7 +20,7 @@ from quietswap.rules.safety.methods import ROUTERS
 from quietswap.rules.tx.address import Address
 
 if TYPE_CHECKING:
-    from quietswap.client import QuietswapClient
+    from quietswap.client import OrderEnd, QuietswapClient
     from quietswap.rules.contract import orders, quotes, tokens, webhooks
 
 
@@ -73,6 +73,7 @@ def history_table(
     tail = f"{start + 1} to {start + len(found.orders)} of {found.total}"
     if found.has_more:
         tail += f"; more with --offset {found.pagination.next_offset}"
+    tail += "; states as the service reports them"
     return Group(ResponsiveTable(wide, ResponsiveTable(table, Group(*blocks))), Text(tail, "dim"))
 
 
@@ -82,13 +83,18 @@ def _lines(*lines: str) -> Group:
 
 
 def order_details(
-    found: "orders.OrderStatusResponse", client: "QuietswapClient", context: CommandContext
+    found: "orders.OrderStatusResponse",
+    client: "QuietswapClient",
+    context: CommandContext,
+    end: "OrderEnd | None" = None,
 ) -> RenderableType:
+    """Return the facts of an order, and with `end` what the caller's own node shows of it."""
     terms = found.order_params
     sell, buy = (_token(t, client, context) for t in (terms.from_token, terms.to_token))
     rows: Rows = [
         ("order", Text(found.order_id)),
         ("state", Text(found.status, STYLE.get(found.status, ""))),
+        *_checked(end),
         ("sell", sell.show(terms.amount)),
         ("at least", buy.show(terms.min_return_amount)),
         *(_reported(found, buy, context) or _received(found, (sell, buy), client, context)),
@@ -117,6 +123,13 @@ def order_details(
     if found.relay_answer:
         rows.append(("relay", Text(console.relay_text(found.relay_answer), "yellow")))
     return facts(*rows)
+
+
+def _checked(end: "OrderEnd | None") -> Rows:
+    if end is None:
+        return []
+    style = "green" if end.is_final and not end.is_contradicted else "yellow"
+    return [("checked", Text(order_end.conclusion(end), style))]
 
 
 def _reported(

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from quietswap.client import node_calls
 from quietswap.client.errors import ClientError, NodeRpcError, QuoteDeclined, WrongChain
 from quietswap.client.flows.effects import Flow, Sleep, perform
+from quietswap.client.flows.finality import SubmittedTransaction, TransactionOutcome
 from quietswap.client.flows.polling import BACKENDS, PollingPolicy
 from quietswap.client.flows.quote_checks import MAX_FEE_OPTION, Approval, require_cost
-from quietswap.client.flows.submission_outcome import (
-    SubmittedTransaction,
-    TransactionOutcome,
-    error_for_outcome,
-    mined,
-)
+from quietswap.client.flows.submission_outcome import error_for_outcome, mined
 from quietswap.client.signing import Signer, hash_of, sign
 from quietswap.rules.tx.fees import NEW_SLOT_GAS
 from quietswap.rules.tx.signed import MAINNET

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from quietswap.client import api_calls, errors, node_calls
+from quietswap.client.flows import finality
 from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
@@ -70,7 +71,7 @@ class CancelResult:
     submission: CancelOrderResponse | None
     end: OrderStatusResponse | None
     status: OrderStatusResponse
-    fate: outcome.TransactionOutcome | None
+    fate: finality.TransactionOutcome | None
     swap: node_calls.NodeReceipt | None = None
 
     @property
@@ -87,8 +88,8 @@ class CancelResult:
         """
         if self.fate is not None:
             return self.swap is None and self.fate in (
-                outcome.TransactionOutcome.MINED,
-                outcome.TransactionOutcome.REVERTED,
+                finality.TransactionOutcome.MINED,
+                finality.TransactionOutcome.REVERTED,
             )
         by_service = self.status.error is not None and self.status.error.code == _USER_CANCELLED
         return by_service or (self.end is not None and self.end.block_number is not None)
@@ -99,7 +100,7 @@ CANCEL_GAS, MOST_CANCEL_GAS = 21_000, 100_000
 The rest of a limit that is too high is not paid."""
 _RECEIPT_LOOKS = 10
 
-Event = CancelQuoteResponse | CancelOrderResponse | OrderStatusResponse | outcome.OutcomeWatch
+Event = CancelQuoteResponse | CancelOrderResponse | OrderStatusResponse | finality.OutcomeWatch
 Watch = Callable[[Event], None]
 
 
@@ -148,7 +149,7 @@ def cancel(
     signer: Signer,
     polling: PollingPolicy,
     watch: Watch,
-    orders: outcome.SignedOrders,
+    orders: finality.SignedOrders,
     *,
     has_node: bool,
 ) -> Flow[CancelResult]:
@@ -182,10 +183,10 @@ def cancel(
         yield from require_eth(params, request.wallet)
         yield from require_success("the cancel", params, request.wallet)
     signed = sign(to_sign(params), signer, request.wallet)
-    sent = outcome.SubmittedTransaction(
+    sent = finality.SubmittedTransaction(
         "the cancel", hash_of(signed), request.wallet, nonce, request.order_id
     )
-    race = _Race(quote, before, before.tx_hash, request.tx_hash)
+    race = _Race(quote, before, before.tx_hash, request.tx_hash, sent, orders)
     trouble: errors.ClientError | None = None
     try:
         yield from _run(race, signed, sent.tx_hash, polling, watch)
@@ -196,13 +197,13 @@ def cancel(
             raise outcome.with_transaction(trouble, sent)
         if trouble is not None:
             raise outcome.error_for_outcome(
-                outcome.TransactionOutcome.OPEN, str(trouble), sent, trouble
+                finality.TransactionOutcome.OPEN, str(trouble), sent, trouble
             ) from trouble
         return race.result(None, None)
     return (yield from _seen(race, sent, trouble, polling, watch))
 
 
-def _signed_here(request: CancelRequest, orders: outcome.SignedOrders) -> CancelRequest:
+def _signed_here(request: CancelRequest, orders: finality.SignedOrders) -> CancelRequest:
     """Add nonce and hash of an order that this client submitted. Raises NonceMismatch."""
     own = orders.get(request.order_id)
     if own is None:
@@ -258,11 +259,14 @@ class _Race:
     """The order's transaction: as the caller signed it, else as the service names it."""
     own_hash: str | None
     """The same, if the caller signed it."""
+    sent: finality.SubmittedTransaction
+    """The cancel."""
+    orders: finality.SignedOrders
     taken: CancelOrderResponse | None = None
     end: OrderStatusResponse | None = None
 
     def result(
-        self, fate: outcome.TransactionOutcome | None, swap: node_calls.NodeReceipt | None
+        self, fate: finality.TransactionOutcome | None, swap: node_calls.NodeReceipt | None
     ) -> CancelResult:
         return CancelResult(self.quote, self.taken, self.end, self.status, fate, swap)
 
@@ -275,6 +279,7 @@ def _run(
         watch(race.taken)
         interval = race.taken.tracking.polling_interval
         cancel_id = race.taken.cancel.order_id
+        finality.remember(race.orders, replace(race.sent, order_id=cancel_id))
         race.end = yield from follow_order(cancel_id, polling, watch, interval, tx_hash)
     race.status = yield from follow_order(
         race.quote.order_id, polling, watch, signed_hash=race.own_hash
@@ -297,7 +302,7 @@ def submit(
 
 
 def _rival(
-    race: _Race, sent: outcome.SubmittedTransaction, polling: PollingPolicy, looks: int
+    race: _Race, sent: finality.SubmittedTransaction, polling: PollingPolicy, looks: int
 ) -> Flow[node_calls.NodeReceipt | None]:
     """Return the receipt of the order's transaction if the cancel can no longer be mined for it.
 
@@ -317,8 +322,8 @@ def _rival(
 
 
 def _fate(
-    race: _Race, sent: outcome.SubmittedTransaction, polling: PollingPolicy
-) -> Flow[tuple[outcome.TransactionOutcome, node_calls.NodeReceipt | None]]:
+    race: _Race, sent: finality.SubmittedTransaction, polling: PollingPolicy
+) -> Flow[tuple[finality.TransactionOutcome, node_calls.NodeReceipt | None]]:
     """Return the cancel's outcome, and the receipt of the order's transaction if that was mined.
 
     The latter decides at once. A used nonce without a receipt takes two blocks to be sure of.
@@ -328,14 +333,14 @@ def _fate(
     except errors.ClientError:
         swap = None  # it is read again
     if swap is not None:
-        return outcome.TransactionOutcome.REPLACED, swap
-    fate, _ = yield from outcome.watch_outcome(sent, polling, polling.doubt_s)
-    return fate, (yield from _rival(race, sent, polling, _RECEIPT_LOOKS))
+        return finality.TransactionOutcome.REPLACED, swap
+    seen = yield from finality.watch_transaction(sent, polling, polling.doubt_s)
+    return seen.outcome, (yield from _rival(race, sent, polling, _RECEIPT_LOOKS))
 
 
 def _seen(
     race: _Race,
-    sent: outcome.SubmittedTransaction,
+    sent: finality.SubmittedTransaction,
     trouble: errors.ClientError | None,
     polling: PollingPolicy,
     watch: Watch,
@@ -343,21 +348,21 @@ def _seen(
     """Return the result by the receipts of both transactions at the caller's own node."""
     status = race.status.status
     said = f"the service says that the order is {status}"
-    watch(outcome.OutcomeWatch(said if trouble is None else str(trouble), sent, polling.doubt_s))
+    watch(finality.OutcomeWatch(said if trouble is None else str(trouble), sent, polling.doubt_s))
     try:
         fate, swap = yield from _fate(race, sent, polling)
     except errors.ClientError as error:
         why = f"your own node does not say what became of the order's own {race.tx_hash} ({error})"
         raise outcome.error_for_outcome(
-            outcome.TransactionOutcome.OPEN, why, sent, error
+            finality.TransactionOutcome.OPEN, why, sent, error
         ) from error
     if swap is not None:
         if swap.succeeded and race.status.is_terminal and status != "confirmed":
             raise errors.StatusContradiction(race.quote.order_id, status, race.tx_hash)
         return race.result(fate, swap)
-    if fate is outcome.TransactionOutcome.OPEN and isinstance(trouble, errors.OrderStillOpen):
+    if fate is finality.TransactionOutcome.OPEN and isinstance(trouble, errors.OrderStillOpen):
         raise outcome.with_transaction(trouble, sent)
-    if fate is outcome.TransactionOutcome.OPEN:
+    if fate is finality.TransactionOutcome.OPEN:
         why = str(trouble) if trouble else f"{said}, but your own node does not show it"
         raise outcome.error_for_outcome(fate, why, sent, trouble) from trouble
     return race.result(fate, None)

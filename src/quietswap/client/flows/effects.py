@@ -4,14 +4,19 @@ The same flow runs on the blocking and on the asynchronous transport: `run` and 
 only in `await`.
 """
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from quietswap.client.api_calls import ApiCall
-from quietswap.client.errors import ClientError, NodeUnreachable
+from quietswap.client.errors import (
+    ClientError,
+    NodeRpcError,
+    NodeUnreachable,
+    UnexpectedResponse,
+)
 from quietswap.client.event_stream import AwaitEvent, StreamPlace
-from quietswap.client.node_calls import SEND, NodeCall
+from quietswap.client.node_calls import SEND, NodeBatch, NodeCall
 
 T = TypeVar("T")
 
@@ -36,7 +41,8 @@ class ClockReading:
     unix_ms: int
 
 
-Effect = ApiCall[Any] | NodeCall[Any] | AwaitEvent | Sleep | ReadClock
+Request = ApiCall[Any] | NodeCall[Any] | NodeBatch
+Effect = Request | AwaitEvent | Sleep | ReadClock
 Flow = Generator[Effect, Any, T]
 
 
@@ -50,14 +56,32 @@ def perform(call: ApiCall[T] | NodeCall[T]) -> Flow[T]:
     A read is repeated while the caller's own node is busy.
     """
     is_read = isinstance(call, NodeCall) and call.method != SEND
-    for pause in BUSY_PAUSES_S if is_read else ():
+    return cast("T", (yield from _patient(call, BUSY_PAUSES_S if is_read else ())))
+
+
+def perform_all(*calls: NodeCall[Any]) -> Flow[tuple[Any, ...]]:
+    """Perform reads in one batch, so that one node answers all of them, in this order.
+
+    A node that takes no batch is asked one by one.
+    """
+    try:
+        results = yield from _patient(NodeBatch(calls), BUSY_PAUSES_S)
+    except (NodeRpcError, UnexpectedResponse):  # of one call, or of batches
+        results = []
+        for call in calls:
+            results.append((yield from perform(call)))
+    return tuple(results)
+
+
+def _patient(request: Request, pauses: Sequence[float]) -> Flow[Any]:
+    for pause in pauses:
         try:
-            return cast("T", (yield call))
+            return (yield request)
         except NodeUnreachable as error:
             if not error.is_busy:
                 raise
             yield Sleep(pause)
-    return cast("T", (yield call))
+    return (yield request)
 
 
 def await_event(effect: AwaitEvent) -> Flow[StreamPlace | None]:

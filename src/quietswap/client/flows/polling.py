@@ -1,4 +1,4 @@
-"""Following an order by its id, and a transaction by its hash.
+"""Following an order by its id. `finality.py` compares what the service reports with the node.
 
 The status record is always read by a request of its own. The event stream only says when: where it
 works, there is a request for each change of the order instead of one every few seconds.
@@ -27,8 +27,6 @@ SUGGESTED_S = 10.0
 
 BACKENDS = 3
 """Requests until an answer of several backends behind one URL counts, if each may be late."""
-SURE_S = 24.0
-"""Two blocks: time for the receipt of a transaction whose nonce is used already."""
 _STREAM_WAIT_S = 25.0
 """Longest wait for an event, in s: then the record is read all the same."""
 _LEAST_S = 0.2
@@ -192,50 +190,6 @@ def follow_order(
             yield from changes.wait(wait, patience_s - waited)
         else:
             yield Sleep(wait)
-
-
-def wait_for_receipt(
-    what: str, tx_hash: str, wallet: str, nonce: int, polling: PollingPolicy, *, sure_after: int = 2
-) -> Flow[node_calls.NodeReceipt]:
-    """Wait for a transaction's receipt at the caller's own node.
-
-    The nonce is read before the receipt. If `sure_after` reads over at least `SURE_S` show that the
-    nonce is used and no receipt exists, another transaction replaced this one: backends of one RPC
-    URL may be at different blocks. Raises TransactionFailed, TransactionReplaced or OrderStillOpen.
-    """
-    started = (yield from read_clock()).seconds
-    passed_by = failures = 0
-    first_passed: float | None = None
-    while True:
-        wait = polling.node_interval_s
-        try:
-            next_nonce = yield from perform(node_calls.nonce(wallet, "latest"))
-            receipt = yield from perform(node_calls.receipt(tx_hash))
-        except errors.ClientError as error:
-            failures += 1
-            if not error.is_transient:
-                raise
-            wait = polling.wait(failures, error).seconds
-        else:
-            failures = 0
-            passed_by += next_nonce > nonce
-            if receipt is not None:
-                return _succeeded(what, receipt)
-        now = (yield from read_clock()).seconds
-        if passed_by and first_passed is None:
-            first_passed = now
-        if first_passed is not None and passed_by >= sure_after and now - first_passed >= SURE_S:
-            raise errors.TransactionReplaced(tx_hash)
-        waited = now - started
-        if waited + wait > polling.until():
-            raise errors.OrderStillOpen(tx_hash, "not mined", waited)
-        yield Sleep(wait)
-
-
-def _succeeded(what: str, receipt: node_calls.NodeReceipt) -> node_calls.NodeReceipt:
-    if not receipt.succeeded:
-        raise errors.TransactionFailed(what, receipt.transaction_hash)
-    return receipt
 
 
 _REVERTED = 3

@@ -1,86 +1,27 @@
-"""The outcome of signed bytes that were submitted to the service.
+"""The errors of signed bytes that were submitted to the service.
 
 A service or its relay may report a refusal and still send the transaction. So a refusal never
 proves that nothing happened. The caller's own node is watched, and only a receipt or a used nonce
 decides.
 """
 
-from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Callable
+from dataclasses import replace
 from typing import NoReturn
 
 from quietswap.client import errors, node_calls
-from quietswap.client.flows.effects import Flow
-from quietswap.client.flows.polling import PollingPolicy, wait_for_receipt
+from quietswap.client.flows.effects import Flow, read_clock
+from quietswap.client.flows.finality import (
+    OutcomeWatch,
+    SubmittedTransaction,
+    TransactionOutcome,
+    watch_transaction,
+)
+from quietswap.client.flows.polling import PollingPolicy
 
-_SURE_AFTER = 3
-"""Reads with a used nonce and no receipt: backends of one RPC URL may be at different blocks."""
 _LONGEST_ID = 100
-
-
-class TransactionOutcome(StrEnum):
-    """The outcome of a signed transaction at the caller's own node."""
-
-    MINED = "mined"
-    """It was mined and succeeded."""
-    REVERTED = "reverted"
-    REPLACED = "replaced"
-    """Another transaction of the wallet used its nonce."""
-    OPEN = "open"
-    """Its nonce is unused, or the node failed: it may still be mined."""
-
-
-@dataclass(frozen=True, slots=True)
-class SubmittedTransaction:
-    """A signed transaction that was submitted; `what` names it in messages."""
-
-    what: str
-    tx_hash: str
-    wallet: str
-    nonce: int
-    order_id: str | None = None
-
-
-SignedOrders = MutableMapping[str, SubmittedTransaction]
-"""What the caller signed for each order, by order id."""
-
-
-def remember(orders: SignedOrders, sent: SubmittedTransaction) -> None:
-    """Record the order's transaction. Raises UnexpectedResponse for the id of another one."""
-    order_id = sent.order_id or ""
-    if orders.setdefault(order_id, sent).tx_hash != sent.tx_hash:
-        raise errors.UnexpectedResponse(f"the service named order {order_id} for two transactions")
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeWatch:
-    """Event: the caller's own node is now watched for `seconds`; `why` is the reason."""
-
-    why: str
-    sent: SubmittedTransaction
-    seconds: float
-
-
-def watch_outcome(
-    sent: SubmittedTransaction, polling: PollingPolicy, watched_s: float
-) -> Flow[tuple[TransactionOutcome, node_calls.NodeReceipt | None]]:
-    """Watch hash and nonce at the caller's own node for at most `watched_s` seconds.
-
-    If the node fails, the transaction counts as open.
-    """
-    patient = replace(polling, patience_s=watched_s)
-    try:
-        receipt = yield from wait_for_receipt(
-            sent.what, sent.tx_hash, sent.wallet, sent.nonce, patient, sure_after=_SURE_AFTER
-        )
-    except errors.TransactionFailed:
-        return TransactionOutcome.REVERTED, None
-    except errors.TransactionReplaced:
-        return TransactionOutcome.REPLACED, None
-    except errors.ClientError:
-        return TransactionOutcome.OPEN, None
-    return TransactionOutcome.MINED, receipt
+_HOPELESS_S = 18.0
+"""How long a node may fail for good before a sent transaction counts as undecided, in s."""
 
 
 def mined(sent: SubmittedTransaction, polling: PollingPolicy) -> Flow[node_calls.NodeReceipt]:
@@ -89,16 +30,19 @@ def mined(sent: SubmittedTransaction, polling: PollingPolicy) -> Flow[node_calls
     Raises TransactionFailed, TransactionReplaced or OrderStillOpen, and MayBeMined if the node
     fails.
     """
-    try:
-        return (
-            yield from wait_for_receipt(sent.what, sent.tx_hash, sent.wallet, sent.nonce, polling)
-        )
-    except (errors.TransactionFailed, errors.TransactionReplaced):
-        raise
-    except errors.OrderStillOpen as error:
-        raise with_transaction(error, sent) from None
-    except errors.ClientError as error:
-        raise error_for_outcome(TransactionOutcome.OPEN, str(error), sent, error) from error
+    started = (yield from read_clock()).seconds
+    seen = yield from watch_transaction(sent, polling, polling.until(), 2, _HOPELESS_S)
+    if seen.receipt is not None and seen.receipt.succeeded:
+        return seen.receipt
+    if seen.receipt is not None:
+        raise errors.TransactionFailed(sent.what, sent.tx_hash)
+    if seen.outcome is TransactionOutcome.REPLACED:
+        raise errors.TransactionReplaced(sent.tx_hash)
+    if seen.trouble is not None and not seen.trouble.is_transient:
+        why = str(seen.trouble)
+        raise error_for_outcome(TransactionOutcome.OPEN, why, sent, seen.trouble) from seen.trouble
+    waited = (yield from read_clock()).seconds - started
+    raise with_transaction(errors.OrderStillOpen(sent.tx_hash, "not mined", waited), sent)
 
 
 def raise_outcome(
@@ -120,7 +64,8 @@ def raise_outcome(
     if has_node:
         watched_s = 0.0 if isinstance(error, errors.OrderStillOpen) else polling.doubt_s
         watch(OutcomeWatch(str(error), sent, watched_s))
-        fate, receipt = yield from watch_outcome(sent, polling, watched_s)
+        seen = yield from watch_transaction(sent, polling, watched_s)
+        fate, receipt = seen.outcome, seen.receipt
     if isinstance(error, errors.TransactionHashMismatch):
         raise _named(error, sent, fate if has_node else None)
     if fate is TransactionOutcome.OPEN and isinstance(error, errors.OrderStillOpen):

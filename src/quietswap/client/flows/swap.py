@@ -7,10 +7,11 @@ from datetime import datetime
 
 from quietswap.client import node_calls
 from quietswap.client.api_calls import MEV, ApiCall
-from quietswap.client.errors import ClientError, SignatureReplay, StatusContradiction
+from quietswap.client.errors import ClientError, SignatureReplay
+from quietswap.client.flows import finality
 from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import ApprovalSent, Approved, newest_block, require_mainnet
-from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
+from quietswap.client.flows.effects import Flow, perform, read_clock
 from quietswap.client.flows.polling import (
     SUGGESTED_S,
     PollingPolicy,
@@ -32,8 +33,6 @@ from quietswap.rules.tx.signed import MAINNET, decode
 
 ORDER_LIFE_S = 30 * 60
 _SUBMISSIONS = 3
-_RECEIPT_LOOKS, _RECEIPT_S = 10, 18.0
-"""The least number of requests for the receipt of a confirmed order, and the least time in s."""
 _THREAT_SCORE = {"LOW": 20, "MEDIUM": 55, "HIGH": 90}
 
 Event = (
@@ -43,7 +42,7 @@ Event = (
     | SwapSimulation
     | SwapOrderResponse
     | OrderStatusResponse
-    | outcome.OutcomeWatch
+    | finality.OutcomeWatch
 )
 Watch = Callable[[Event], None]
 
@@ -62,7 +61,7 @@ class SwapResult:
     approvals: tuple[Approved, ...]
     status: OrderStatusResponse
     received: int | None
-    fate: outcome.TransactionOutcome | None = None
+    fate: finality.TransactionOutcome | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -86,8 +85,8 @@ class SwapResult:
         """
         is_off = self.status.status != "confirmed"
         return is_off and self.fate not in (
-            outcome.TransactionOutcome.REVERTED,
-            outcome.TransactionOutcome.REPLACED,
+            finality.TransactionOutcome.REVERTED,
+            finality.TransactionOutcome.REPLACED,
         )
 
 
@@ -142,7 +141,7 @@ def order_call(
 
 
 def place(
-    quote: SwapQuoteResponse, request: SwapRequest, signed: str, orders: outcome.SignedOrders
+    quote: SwapQuoteResponse, request: SwapRequest, signed: str, orders: finality.SignedOrders
 ) -> Flow[SwapOrderResponse]:
     """Submit a signed quote once. Raises TransactionHashMismatch."""
     call = order_call(quote, request, signed, (yield from read_clock()).unix_ms)
@@ -150,10 +149,10 @@ def place(
     require_same(hash_of(signed), answer.order.tx_hash)
     with suppress(ValueError):  # the service took what is no transaction: nothing to cancel
         made, order_id = decode(signed), answer.order.order_id
-        sent = outcome.SubmittedTransaction(
+        sent = finality.SubmittedTransaction(
             "the swap", hash_of(signed), made.sender, made.nonce, order_id
         )
-        outcome.remember(orders, sent)
+        finality.remember(orders, sent)
     return answer
 
 
@@ -203,7 +202,7 @@ def swap(
     signer: Signer,
     polling: PollingPolicy,
     watch: Watch,
-    orders: outcome.SignedOrders,
+    orders: finality.SignedOrders,
     *,
     has_node: bool,
 ) -> Flow[SwapResult]:
@@ -225,57 +224,22 @@ def swap(
         watch(trial)
     params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params), signer, request.wallet)
-    sent = outcome.SubmittedTransaction(
+    sent = finality.SubmittedTransaction(
         "the swap", hash_of(signed), request.wallet, params.nonce or 0
     )
     try:
         order_id, interval, ends_in_s = yield from submit(quote, request, signed, polling, watch)
         sent = replace(sent, order_id=order_id)
-        outcome.remember(orders, sent)
+        finality.remember(orders, sent)
         patient = replace(polling, patience_s=polling.until(ends_in_s))
         status = yield from follow_order(order_id, patient, watch, interval, sent.tx_hash)
     except ClientError as error:
         yield from outcome.raise_outcome(error, sent, polling, watch, has_node=has_node)
-    received, fate = None, None
-    if has_node and status.status == "confirmed":
-        receipt = yield from _confirmed(status, sent, polling)
-        fate, received = (
-            outcome.TransactionOutcome.MINED,
-            node_calls.received(receipt, request.buy_token, request.wallet),
-        )
-    elif has_node:
-        watch(outcome.OutcomeWatch(f"the order is {status.status}", sent, polling.doubt_s))
-        fate, _ = yield from outcome.watch_outcome(sent, polling, polling.doubt_s)
-        if fate is outcome.TransactionOutcome.MINED:
-            raise StatusContradiction(order_id, status.status, sent.tx_hash)
-    return SwapResult(quote, approvals, status, received, fate)
-
-
-def _confirmed(
-    status: OrderStatusResponse, sent: outcome.SubmittedTransaction, polling: PollingPolicy
-) -> Flow[node_calls.NodeReceipt]:
-    """Return the receipt of a confirmed order from the caller's own node.
-
-    That node may be some blocks behind the service's node, or fail, so the request is repeated.
-    Without a receipt the order does not count as confirmed. Raises StatusContradiction if the
-    transaction reverted, and MayBeMined if no request returns a receipt.
-    """
-    shows = "has no receipt of it"
-    started, looks = (yield from read_clock()).seconds, 0
-    while looks < _RECEIPT_LOOKS or (yield from read_clock()).seconds - started < _RECEIPT_S:
-        if looks:
-            yield Sleep(polling.node_interval_s)
-        looks += 1
-        try:
-            receipt = yield from perform(node_calls.receipt(sent.tx_hash))
-        except ClientError as error:
-            shows = f"cannot show it ({error})"
-            if polling.on_trouble is not None:
-                polling.on_trouble(error, polling.node_interval_s)
-            continue
-        if receipt is not None and not receipt.succeeded:
-            raise StatusContradiction(status.order_id, status.status, sent.tx_hash)
-        if receipt is not None:
-            return receipt
-    why = f"the service says that the order is confirmed, but your own node {shows}"
-    raise outcome.error_for_outcome(outcome.TransactionOutcome.OPEN, why, sent)
+    if has_node and status.status != "confirmed":
+        watch(finality.OutcomeWatch(f"the order is {status.status}", sent, polling.doubt_s))
+    end = yield from finality.judge_record(status, sent, polling, has_node=has_node)
+    end.require_agreement(sent)
+    received = None
+    if end.receipt is not None and end.confirmed:
+        received = node_calls.received(end.receipt, request.buy_token, request.wallet)
+    return SwapResult(quote, approvals, status, received, end.fate)

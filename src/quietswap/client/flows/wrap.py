@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from quietswap.client import api_calls, node_calls
 from quietswap.client.errors import ClientError, NonceMismatch, QuoteDeclined, UnsafeQuote
-from quietswap.client.flows import quote_checks
+from quietswap.client.flows import finality, quote_checks
 from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
@@ -31,7 +31,7 @@ WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 _DEPOSIT, _WITHDRAW = "0xd0e30db0", "0x2e1a7d4d"
 _ETHER = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,18}))?")
 
-Event = WrapQuoteResponse | WrapOrderResponse | node_calls.NodeReceipt | outcome.OutcomeWatch
+Event = WrapQuoteResponse | WrapOrderResponse | node_calls.NodeReceipt | finality.OutcomeWatch
 Watch = Callable[[Event], None]
 
 
@@ -163,7 +163,7 @@ def convert(
         yield from _require_funds(quote, request)
         yield from require_success(what, params, request.wallet)
     signed = sign(to_sign(params), signer, request.wallet)
-    sent = outcome.SubmittedTransaction(what, hash_of(signed), request.wallet, nonce)
+    sent = finality.SubmittedTransaction(what, hash_of(signed), request.wallet, nonce)
     try:
         order = yield from retry_transient(order_call(quote, signed), polling)
         require_same(sent.tx_hash, order.tx_hash)

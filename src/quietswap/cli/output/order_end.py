@@ -1,0 +1,56 @@
+"""How an order ended, in words that say who shows it: the caller's own node or the service."""
+
+from typing import Any
+
+import msgspec
+
+from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
+from quietswap.client.flows.finality import OrderEnd, TransactionOutcome
+from quietswap.client.wire import encode
+
+_SHOWN = {
+    TransactionOutcome.MINED: "your own node shows that it was mined and succeeded",
+    TransactionOutcome.REVERTED: "your own node shows that it was mined and reverted: it came to"
+    " nothing, another one is safe",
+    TransactionOutcome.REPLACED: "your own node shows that another transaction used its nonce: it"
+    " can never be mined, another one is safe",
+}
+
+
+def conclusion(end: OrderEnd) -> str:
+    """Return what is certain about an order, and what that means for another one."""
+    reported = f"the service reports {end.record.status}"
+    if end.fate is None:
+        return f"{reported}, {end.unchecked}{_caution(end)}"
+    if end.fate is TransactionOutcome.OPEN:
+        shows = f"cannot show it ({end.trouble})" if end.trouble else "shows it in no block"
+        return f"{reported}; your own node {shows}{_caution(end)}"
+    again = ": do not repeat it" if end.fate is TransactionOutcome.MINED else ""
+    contrary = f"{reported}, but " if end.is_contradicted else ""
+    return f"{contrary}{_SHOWN[end.fate]}{again}"
+
+
+def _caution(end: OrderEnd) -> str:
+    if end.fate is None and end.confirmed:
+        return ""
+    return ": it may still be mined; repeat it only with the same nonce"
+
+
+def exit_code(end: OrderEnd) -> int:
+    """Return 0 for confirmed, 1 for what came to nothing, 4 for what is or may be mined."""
+    if end.is_contradicted and end.confirmed:
+        return UNDECIDED
+    if end.confirmed:
+        return 0
+    return UNDECIDED if end.may_be_mined else REFUSED
+
+
+def members(end: OrderEnd) -> dict[str, Any]:
+    """Return the JSON of the service's record, and beside it what was compared."""
+    record: dict[str, Any] = msgspec.json.decode(encode(end.record))
+    return record | {
+        "final": end.is_final,
+        "fate": end.fate,
+        "mayBeMined": end.may_be_mined,
+        "conclusion": conclusion(end),
+    }

@@ -1,0 +1,158 @@
+"""A service that lies about the end of an order, to the command and to the tools for a model."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import Result
+
+from quietswap.client.flows.finality import SubmittedTransaction
+from quietswap.rules.orders.order import OrderStatus
+from tests.api.scripted_use_cases import WALLET
+from tests.cli.conftest import Quietswap
+from tests.cli.mcp_sessions import call, in_process
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_servers import TX_HASH, FakeServers, FakeService
+from tests.client.test_finality import (
+    NONCE,
+    mined,
+    nothing,
+    of_another_chain,
+    replaced,
+    reported,
+    reverted,
+)
+
+CONFIRMED, FAILED, CANCELLED = OrderStatus.CONFIRMED, OrderStatus.FAILED, OrderStatus.CANCELLED
+SENT = SubmittedTransaction("the swap", TX_HASH, WALLET, NONCE, "ord_1")
+Chain = Callable[[FakeChain], None]
+REPEAT = "it may still be mined; repeat it only with the same nonce"
+ENDS: list[tuple[Chain, OrderStatus, int, str]] = [
+    (mined, CANCELLED, 4, "was mined and succeeded: do not repeat it"),
+    (mined, FAILED, 4, "was mined and succeeded: do not repeat it"),
+    (mined, CONFIRMED, 0, "was mined and succeeded"),
+    (reverted, CONFIRMED, 1, "but your own node shows that it was mined and reverted"),
+    (reverted, FAILED, 1, "another one is safe"),
+    (replaced, CANCELLED, 1, "another transaction used its nonce"),
+    (nothing, CONFIRMED, 4, REPEAT),
+    (of_another_chain, CONFIRMED, 4, "cannot show it"),
+]
+"""Chain, what the service reports, exit code, words."""
+LATER: list[tuple[Chain, OrderStatus, int, str]] = [
+    (nothing, CANCELLED, 4, REPEAT),
+    (of_another_chain, FAILED, 4, REPEAT),
+]
+"""Those that a command would watch for a minute."""
+
+
+@pytest.fixture
+def service() -> FakeService:
+    return FakeService()
+
+
+@pytest.fixture
+def state(tmp_path: Path, environment: dict[str, str | None]) -> None:
+    """This machine signed `ord_1`."""
+    environment["XDG_STATE_HOME"] = str(tmp_path)
+    file = tmp_path / "quietswap" / "orders.jsonl"
+    file.parent.mkdir()
+    file.write_bytes(msgspec.json.encode(SENT))
+
+
+def followed(quietswap: Quietswap, *words: str) -> Result:
+    return quietswap("history", "--order", "ord_1", *words)
+
+
+@pytest.mark.usefixtures("state")
+@pytest.mark.parametrize(("chain", "status", "code", "words"), ENDS)
+def test_the_command_that_is_printed_after_an_interruption(
+    quietswap: Quietswap,
+    service: FakeService,
+    node: FakeChain,
+    chain: Chain,
+    status: OrderStatus,
+    code: int,
+    words: str,
+) -> None:
+    chain(node)
+    service.next("status", *[reported(status)] * 3)
+    if code == 4 and status is CONFIRMED:  # it looks again for 18 s: one look tells the same
+        result = followed(quietswap)
+        assert words in " ".join(result.stdout.split())
+        return
+    result = followed(quietswap, "--follow")
+    assert result.exit_code == code
+    assert words in " ".join(result.stdout.split())
+    machine = followed(quietswap, "--follow", "--json")
+    answer = json.loads(machine.stdout)
+    assert (machine.exit_code, answer["status"]) == (code, status.value)
+    assert (answer["final"], answer["mayBeMined"]) == (True, False)
+    assert words in answer["conclusion"]
+
+
+@pytest.mark.parametrize("status", [CONFIRMED, FAILED, CANCELLED])
+def test_without_a_node_the_command_says_who_reports_it(
+    quietswap: Quietswap,
+    service: FakeService,
+    node: FakeChain,
+    environment: dict[str, str | None],
+    status: OrderStatus,
+) -> None:
+    mined(node)
+    environment["QUIETSWAP_RPC_URL"] = None
+    service.next("status", *[reported(status)] * 2)
+    result = followed(quietswap, "--follow")
+    assert result.exit_code == (0 if status is CONFIRMED else 4)
+    text = " ".join(result.stdout.split())
+    assert f"the service reports {status.value}, not checked: there is no node of yours" in text
+    assert (REPEAT in text) == (status is not CONFIRMED)
+    assert not json.loads(followed(quietswap, "--json").stdout)["final"]
+
+
+def test_a_list_says_whose_states_it_has(quietswap: Quietswap) -> None:
+    assert "states as the service reports them" in quietswap("history").stdout
+
+
+def decided(found: dict[str, Any]) -> tuple[bool, bool]:
+    return found["final"], found["mayBeMined"]
+
+
+@pytest.mark.parametrize(("chain", "status", "code", "words"), [*ENDS, *LATER])
+async def test_a_model_is_told_what_the_own_node_shows(
+    outside: FakeServers,
+    service: FakeService,
+    node: FakeChain,
+    chain: Chain,
+    status: OrderStatus,
+    code: int,
+    words: str,
+) -> None:
+    chain(node)
+    service.next("status", reported(status))
+    async with in_process(outside, orders={"ord_1": SENT}) as model:
+        found = await call(model, "follow_order", order_id="ord_1")
+    is_open = chain in (nothing, of_another_chain)
+    assert decided(found) == (not is_open, is_open)
+    assert found["outcome"] == ("open" if is_open else chain.__name__)
+    assert words in found["conclusion"] or chain is of_another_chain
+    assert found["reportedByService"]["status"] == status.value
+    assert "status" not in found
+
+
+@pytest.mark.parametrize("status", [CONFIRMED, CANCELLED])
+@pytest.mark.parametrize("has_node", [True, False])
+async def test_a_model_is_told_no_end_that_nothing_shows(
+    outside: FakeServers, service: FakeService, status: OrderStatus, has_node: bool
+) -> None:
+    """There is no node, or another machine signed the order."""
+    service.next("status", reported(status))
+    async with in_process(outside, has_node=has_node) as model:
+        found = await call(model, "follow_order", order_id="ord_1")
+        listed = await call(model, "list_orders", wallet=WALLET)
+    assert decided(found) == (False, status is CANCELLED)
+    assert found["outcome"] == "unchecked"
+    assert "not checked" in found["conclusion"]
+    assert listed["reportedByService"]
