@@ -1,10 +1,7 @@
 /** Approvals, sent through the caller's own node, and what they must not endanger. */
 import { ClientError, NodeRpcError } from "./errors.js";
 import {
-  OrderStillOpen,
   QuoteDeclined,
-  TransactionFailed,
-  TransactionReplaced,
   type Submitted,
 } from "./flow-errors.js";
 import {
@@ -22,8 +19,8 @@ import {
   type Receipt,
 } from "./node.js";
 import { historyCall } from "./order-history.js";
-import { errorFor } from "./outcome.js";
-import { BACKENDS, retryTransient, waitForReceipt, type Context } from "./polling.js";
+import { errorFor, minedReceipt } from "./finality.js";
+import { BACKENDS, retryTransient, type Context } from "./polling.js";
 import { requireCost, type SwapTerms } from "./quote-checks.js";
 import { OPEN, quantity } from "./reading.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
@@ -191,10 +188,7 @@ async function sendApproval(
     throw error instanceof NodeRpcError ? error : undecided(error, made);
   }
   sent(made.txHash, nonce);
-  return waitForReceipt(context, made).catch((error: unknown) => {
-    if (error instanceof TransactionFailed || error instanceof TransactionReplaced) throw error;
-    throw error instanceof OrderStillOpen ? error.of(made) : undecided(error, made);
-  });
+  return minedReceipt(context, made);
 }
 
 /** The error for an approval that was sent and may still be mined. */

@@ -1,7 +1,7 @@
 /** What is asked of a cancel, what it reports, and its result. */
 import type { Outcome } from "./flow-errors.js";
 import type { Receipt } from "./node.js";
-import type { OutcomeWatch } from "./outcome.js";
+import type { OutcomeWatch } from "./finality.js";
 import type { CancelOrder, CancelQuote, OrderStatus } from "./types.js";
 
 /** The order to cancel. */

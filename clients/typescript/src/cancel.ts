@@ -13,7 +13,7 @@ import {
 import { CancelResult, type CancelEvent, type CancelRequest } from "./cancel-result.js";
 import { CANCEL_FEE_WEI } from "./generated/rules.js";
 import { nonceOf, receiptOf, requireEth, requireMainnet, requireSuccess, small, type Receipt } from "./node.js";
-import { errorFor, watchOutcome } from "./outcome.js";
+import { errorFor, watchTransaction } from "./finality.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
 import { cancelFaults, faultsOf } from "./params.js";
 import { requireCost } from "./quote-checks.js";
@@ -248,7 +248,7 @@ async function fateOf(context: Context, race: Race, sent: Submitted): Promise<{ 
     if (!(error instanceof ClientError)) throw error; // it is read again
   }
   if (swap) return { fate: "replaced", swap };
-  const { fate } = await watchOutcome(context, sent, context.polling.doubtS);
+  const { fate } = await watchTransaction(context, sent, context.polling.doubtS);
   return { fate, swap: await rivalOf(context, race, sent, RECEIPT_LOOKS) };
 }
 

@@ -2,10 +2,10 @@
 import { requireKnown, type Members } from "./arguments.js";
 import type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.js";
 import type { EventsOptions } from "./events.js";
+import { followToEnd, judgeRecord, type OrderEnd } from "./finality.js";
 import { receiptOf, type Receipt } from "./node.js";
 import { historyCall } from "./order-history.js";
 import {
-  followOrder,
   orderStatusCall,
   pollingOf,
   remember,
@@ -105,12 +105,32 @@ export class QuietswapClient {
     return this.#convert("unwrap", amount, signer, options);
   }
 
-  /** Follow an order until it is confirmed, failed or cancelled. Throws OrderStillOpen. */
+  /**
+   * Follow an order until it is confirmed, failed or cancelled; return its last record, compared as by
+   * `end`: throws StatusContradiction, and MayBeMined if your own node does not show what the service
+   * reports. Without a node, or for an order that `orders` does not have, the record is only what the
+   * service reports. Throws OrderStillOpen.
+   */
   async follow(orderId: string, watch: (record: OrderStatus) => void = unwatched): Promise<OrderStatus> {
-    return followOrder(this.#context, orderId, watch, undefined, this.#context.orders.get(orderId)?.txHash);
+    const found = await this.end(orderId, watch);
+    found.requireCertainty(this.#context.orders.get(orderId));
+    return found.record;
   }
 
-  /** Yield the events of this client's orders, from the one after `after`, and reconnect as needed. */
+  /** Follow an order until the service calls it final; return what your own node shows of it. */
+  async end(orderId: string, watch: (record: OrderStatus) => void = unwatched): Promise<OrderEnd> {
+    return followToEnd(this.#context, orderId, watch);
+  }
+
+  /** Compare a status record with one look at your own node. */
+  async checkOrder(record: OrderStatus): Promise<OrderEnd> {
+    return judgeRecord(this.#context, record, this.#context.orders.get(record.orderId), 0);
+  }
+
+  /**
+   * Yield the events of this client's orders, from the one after `after`, and reconnect as needed. They
+   * are what the service reports; `end` compares.
+   */
   async *events(options: EventsOptions = {}): AsyncGenerator<OrderEvent> {
     const { followEvents } = await import("./events.js");
     yield* followEvents(this.#context.io, options);

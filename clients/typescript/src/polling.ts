@@ -1,12 +1,11 @@
 /**
- * Following an order by its id, and a transaction by its hash. The status record is always read by a
+ * Following an order by its id. The status record is always read by a
  * request of its own; the event stream only says when.
  */
 import { requireKnown, requireThat, requirePause, type Members } from "./arguments.js";
 import { ApiError, ClientError, UnexpectedResponse } from "./errors.js";
-import { OrderStillOpen, TransactionFailed, TransactionReplaced, type Submitted } from "./flow-errors.js";
+import { OrderStillOpen, type Submitted } from "./flow-errors.js";
 import { LEAST_INTERVAL_S, MOST_INTERVAL_S } from "./generated/rules.js";
-import { nonceOf, receiptOf, type Receipt } from "./node.js";
 import { TERMINAL, orderStatus } from "./reading.js";
 import { requireSame } from "./signing.js";
 import { segment, send, type Call, type Transport } from "./transport.js";
@@ -16,8 +15,6 @@ export const SUGGESTED_S = 10;
 const STREAM_WAIT_S = 25;
 /** Requests until an answer of several backends behind one URL counts, if each may be late. */
 export const BACKENDS = 3;
-/** Two blocks: time for the receipt of a transaction whose nonce is used already. */
-const SURE_S = 24;
 const LEAST_S = 0.2;
 const USUAL_LIFE_S = 1800;
 const GRACE_S = 60;
@@ -75,7 +72,7 @@ export const patienceOf = ({ patienceS = 300 }: Polling, endsInS = USUAL_LIFE_S)
   patienceS ?? Math.min(Math.max(endsInS + GRACE_S, 300), 3600);
 
 /** Report the nth failure in a row, and return the pause in s; at least what the service asks for. */
-function pauseOf(polling: Polling, failures: number, error: ClientError): number {
+export function pauseOf(polling: Polling, failures: number, error: ClientError): number {
   const { firstBackoffS = 1, longestBackoffS = 30, onTrouble } = polling;
   const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0;
   const grown = firstBackoffS * 2 ** Math.min(failures - 1, 16);
@@ -215,31 +212,4 @@ export async function followOrder(
   const open = (waited: number, trouble?: ClientError) => trouble ?? new OrderStillOpen(orderId, state, waited);
   const interval = polling.intervalS ?? bounded(suggestedS);
   return poll(context, interval, look, open, changesOf(io, orderId, polling.stream));
-}
-
-/**
- * Wait for a transaction's receipt at the caller's own node. The nonce is read before the receipt: if
- * `sureAfter` reads over at least `SURE_S` show a used nonce and no receipt, another transaction
- * replaced this one. Throws TransactionFailed, TransactionReplaced or OrderStillOpen.
- */
-export async function waitForReceipt(
-  context: Context,
-  tx: { what: string; txHash: string; wallet: string; nonce: number },
-  sureAfter = 2,
-): Promise<Receipt> {
-  const { io, polling } = context;
-  let passedBy = 0;
-  let passedSince: number | undefined;
-  const look = async () => {
-    const next = await nonceOf(io, tx.wallet, "latest");
-    const receipt = await receiptOf(io, tx.txHash);
-    if (receipt && !receipt.succeeded) throw new TransactionFailed(tx.what, receipt.transactionHash);
-    if (!receipt && next > tx.nonce) {
-      passedSince ??= io.seconds();
-      if ((passedBy += 1) >= sureAfter && io.seconds() - passedSince >= SURE_S) throw new TransactionReplaced(tx.txHash);
-    }
-    return receipt;
-  };
-  const open = (waited: number) => new OrderStillOpen(tx.txHash, "not mined", waited);
-  return poll(context, polling.nodeIntervalS, look, open);
 }

@@ -1,10 +1,11 @@
 /** The swap flow: quote, check, approve, simulate, sign, submit, follow, and read what was received. */
 import type { ApprovalSent, Approved } from "./approvals.js";
-import { ApiError, ClientError } from "./errors.js";
-import { StatusContradiction, type Outcome, type Submitted } from "./flow-errors.js";
+import { ApiError } from "./errors.js";
+import { judgeRecord, type OutcomeWatch } from "./finality.js";
+import type { Outcome, Submitted } from "./flow-errors.js";
 import { needsReference } from "./loss.js";
-import { newestBlock, receiptOf, received, requireMainnet, type Receipt } from "./node.js";
-import { errorFor, orderOf, throwOutcome, watchOutcome, type OutcomeWatch } from "./outcome.js";
+import { newestBlock, received, requireMainnet } from "./node.js";
+import { orderOf, throwOutcome } from "./outcome.js";
 import { followOrder, patienceOf, remember, retryTransient, type Context } from "./polling.js";
 import { isBound, type SwapTerms } from "./quote-checks.js";
 import { approvedQuote } from "./quoting.js";
@@ -15,9 +16,6 @@ import { send, type Call, type Transport } from "./transport.js";
 import type { Hex, OrderStatus, Schemas, SwapOrder, SwapQuote } from "./types.js";
 
 const ORDER_LIFE_S = 30 * 60;
-/** The least number of requests for the receipt of a confirmed order, and the least time in s. */
-const RECEIPT_LOOKS = 10;
-const RECEIPT_S = 18;
 const THREAT_SCORE: Record<string, number> = { LOW: 20, MEDIUM: 55, HIGH: 90 };
 
 /** What a swap reports while it runs; exactly one member is present. */
@@ -224,33 +222,13 @@ async function settled(
   { quote, approvals, status, sent }: Ended,
   watch: (event: SwapEvent) => void,
 ): Promise<SwapResult> {
-  if (status.status === "confirmed") {
-    const receipt = await confirmed(context, status, sent);
-    const gained = received(receipt, request.buyToken, request.wallet);
-    return new SwapResult(quote, approvals, status, gained, "mined");
+  if (status.status !== "confirmed") {
+    const seconds = context.polling.doubtS;
+    watch({ watching: { why: `the order is ${status.status}`, sent, seconds } });
   }
-  const seconds = context.polling.doubtS;
-  watch({ watching: { why: `the order is ${status.status}`, sent, seconds } });
-  const { fate } = await watchOutcome(context, sent, seconds);
-  if (fate === "mined") throw new StatusContradiction(sent.orderId ?? "", status.status, sent.txHash);
-  return new SwapResult(quote, approvals, status, undefined, fate);
-}
-
-/** The receipt of a confirmed order; the own node may be some blocks behind, or fail for a while. */
-async function confirmed({ io, polling }: Context, status: OrderStatus, sent: Submitted): Promise<Receipt> {
-  let shows = "has no receipt of it";
-  const started = io.seconds();
-  for (let look = 0; look < RECEIPT_LOOKS || io.seconds() - started < RECEIPT_S; look += 1) {
-    if (look) await io.sleep(polling.nodeIntervalS);
-    try {
-      const receipt = await receiptOf(io, sent.txHash);
-      if (receipt?.succeeded) return receipt;
-      if (receipt) throw new StatusContradiction(status.orderId, status.status, sent.txHash);
-    } catch (error) {
-      if (!(error instanceof ClientError) || error instanceof StatusContradiction) throw error;
-      shows = `cannot show it (${error.message})`;
-      polling.onTrouble?.(error, polling.nodeIntervalS);
-    }
-  }
-  throw errorFor("open", `the service says that the order is confirmed, but your own node ${shows}`, sent);
+  const end = await judgeRecord(context, status, sent);
+  if (status.status === "confirmed" || end.isContradicted) end.requireCertainty(sent);
+  const { fate, receipt } = end;
+  const gained = receipt && end.confirmed ? received(receipt, request.buyToken, request.wallet) : undefined;
+  return new SwapResult(quote, approvals, status, gained, fate);
 }

@@ -1,21 +1,13 @@
 /** The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt. */
 import { requireNoOpenOrder } from "./approvals.js";
 import { requireKnown, requireNonce, requirePercent, type Members } from "./arguments.js";
-import { ClientError } from "./errors.js";
-import {
-  NonceMismatch,
-  OrderStillOpen,
-  QuoteDeclined,
-  TransactionFailed,
-  TransactionReplaced,
-  UnsafeQuote,
-  type Submitted,
-} from "./flow-errors.js";
+import { minedReceipt, type OutcomeWatch } from "./finality.js";
+import { NonceMismatch, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
 import { acceptedBps, judgeWrap, requireConsent, type Confirm } from "./loss.js";
 import { balanceOf, baseFee, nonceOf, requireEth, requireMainnet, requireSuccess, type Receipt } from "./node.js";
-import { errorFor, throwOutcome, type OutcomeWatch } from "./outcome.js";
-import { retryTransient, waitForReceipt, type Context } from "./polling.js";
+import { throwOutcome } from "./outcome.js";
+import { retryTransient, type Context } from "./polling.js";
 import { wrapFaults } from "./params.js";
 import { checkFee } from "./quoting.js";
 import { amount as readAmount, each, inner, text, transaction, type Json } from "./reading.js";
@@ -157,16 +149,9 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   }
   watch({ submitted: order });
   if (!io.hasNode) return { quote, order, receipt: undefined };
-  try {
-    const receipt = await waitForReceipt(context, sent);
-    watch({ receipt });
-    return { quote, order, receipt };
-  } catch (error) {
-    if (error instanceof OrderStillOpen) throw error.of(sent);
-    const isDecided = error instanceof TransactionFailed || error instanceof TransactionReplaced;
-    if (isDecided || !(error instanceof ClientError)) throw error;
-    throw errorFor("open", error.message, sent, error); // the node fails, and the service has the transaction
-  }
+  const receipt = await minedReceipt(context, sent);
+  watch({ receipt });
+  return { quote, order, receipt };
 }
 
 /**
