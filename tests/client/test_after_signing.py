@@ -158,7 +158,7 @@ def test_a_nonce_that_only_one_look_shows_used_settles_nothing(
     """Nodes behind one address differ: one that is ahead of another must not read as safe."""
     looks = iter([7, 7, 8, 7, 8] + [7] * 60)
     approved.eth_getTransactionCount = (  # type: ignore[method-assign]
-        lambda _, block: "0x7" if block == "pending" else hex(next(looks))
+        lambda _, block: hex(next(looks)) if block == "latest" else "0x7"
     )
     service.mines = lambda _: None
     service.next("order", REFUSALS[0])

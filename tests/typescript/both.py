@@ -30,6 +30,7 @@ _AMOUNTS = ("sell_amount", "at_least", "max_fee_wei", "most_fee_wei")
 _ERROR_FIELDS = ("tx_hash", "nonce", "order_id", "fate", "status", "reference", "chain_id")
 _JUDGED = (
     "received", "fate", "succeeded", "may_be_mined", "fell_short", "checked", "cancelled",
+    "is_final", "is_contradicted", "confirmed",
 )  # fmt: skip
 Prepare = Callable[[FakeChain, FakeService], None]
 
@@ -138,11 +139,14 @@ def _python(scenario: Scenario, servers: FakeServers) -> dict[str, Any]:
                 result: Any = client.swap(SwapRequest(**request), signer)
             elif scenario.method == "cancel":
                 result = client.cancel(CancelRequest(**request), signer)
+            elif scenario.method in ("end", "follow"):
+                result = getattr(client, scenario.method)(**request)
             else:
                 result = client.convert(WrapRequest(scenario.method, **request), signer)  # type: ignore[arg-type]
         except ClientError as error:
             return {"error": _error(error), "pauses": time.pauses}
-    return {"result": _result(result), "pauses": time.pauses}
+    made = {"status": result.status} if scenario.method == "follow" else _result(result)
+    return {"result": made, "pauses": time.pauses}
 
 
 def _signer(known: dict[str, Any]) -> Any:
@@ -176,7 +180,9 @@ def _result(result: Any) -> dict[str, Any]:
         found["approvals"] = [each.amount for each in result.approvals]
     if hasattr(result, "status"):
         found["status"] = result.status.status
-    if hasattr(result, "receipt"):
+    if hasattr(result, "record"):
+        found["status"] = result.record.status
+    elif hasattr(result, "receipt"):
         found["mined"] = result.receipt and result.receipt.transaction_hash
     return found
 
@@ -189,12 +195,18 @@ def _typescript(typescript: TypeScript, scenario: Scenario, servers: FakeServers
     request = _camel(scenario.request)
     conditions = {}
     args: list[Any] = [request]
+    if scenario.method in ("end", "follow"):
+        args = [request["orderId"]]
     if scenario.method in ("wrap", "unwrap"):
         args = [request.pop("amount")]
         conditions = request
     try:
         found = typescript.run(
-            scenario.method, *args, options=options, signer=scenario.signer, conditions=conditions
+            scenario.method,
+            *args,
+            options=options,
+            conditions=conditions,
+            signer=None if scenario.method in ("end", "follow") else scenario.signer,
         )
     except Thrown as thrown:
         fields = thrown.fields
@@ -211,7 +223,12 @@ def _typescript(typescript: TypeScript, scenario: Scenario, servers: FakeServers
     }
     if scenario.method == "swap":
         judged["approvals"] = [each["amount"] for each in result["approvals"]]
-    if "status" in result:
+    if scenario.method == "end":
+        judged["status"] = result["record"]["status"]
+        del judged["received"]
+    elif scenario.method == "follow":
+        judged = {"status": result["status"]}
+    elif "status" in result:
         judged["status"] = result["status"]["status"]
     if scenario.method in ("wrap", "unwrap"):
         receipt = result.get("receipt")

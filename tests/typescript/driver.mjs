@@ -64,7 +64,7 @@ async function run(command) {
     return accept === undefined ? answers(each) : { ...each, accept: () => accept };
   });
   if (signer) given.push(signerOf(signer));
-  if (["swap", "cancel", "follow"].includes(method)) given.push(watch);
+  if (["swap", "cancel", "follow", "end"].includes(method)) given.push(watch);
   if (["wrap", "unwrap"].includes(method)) given.push({ ...answers(command.conditions), watch });
   let client;
   if (method === "streamQuote")
@@ -81,7 +81,7 @@ async function run(command) {
   } catch (error) {
     return { error: { ...told(error), pauses, events } };
   }
-  const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled"];
+  const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled", "isFinal", "isContradicted", "confirmed"];
   const judged = Object.fromEntries(getters.filter((name) => name in Object(result)).map((name) => [name, result[name]]));
   return { result: result && typeof result === "object" ? { ...result, ...judged } : result, pauses, events };
 }

@@ -12,7 +12,23 @@ from typing import Any
 import pytest
 
 from quietswap.rules.orders.order import OrderStatus
+from tests.api.scripted_use_cases import WALLET
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_servers import TX_HASH
 from tests.client.test_after_signing import FATES, REFUSALS
+from tests.client.test_finality import (
+    NONCE,
+    Chain,
+    counted_by_one_backend,
+    failing,
+    mined,
+    nothing,
+    of_another_chain,
+    replaced,
+    replaced_in_the_newest_block,
+    reported,
+    reverted,
+)
 from tests.client.test_polling import at
 from tests.example_counts import LONG
 from tests.typescript.both import Outside, Prepare, Scenario, but, ends
@@ -20,6 +36,16 @@ from tests.typescript.package import TypeScript, build, needs_packages, running
 from tests.typescript.prepare import says
 from tests.typescript.scenarios import CANCELS, SIGNERS, SWAP, SWAPS, TRIALS, WRAPS
 
+
+def mined_elsewhere(node: FakeChain) -> None:
+    """Another machine signed the order."""
+    mined(node)
+
+
+CHAINS: list[Chain] = [
+    mined, reverted, replaced, replaced_in_the_newest_block, of_another_chain,
+    counted_by_one_backend, failing, nothing, mined_elsewhere,
+]  # fmt: skip
 pytestmark = pytest.mark.xdist_group("typescript")
 Same = Callable[[Scenario], dict[str, Any]]
 
@@ -60,6 +86,26 @@ def test_a_swap_is_followed_without_the_module_of_the_stream(
         end = _same(but(SWAP, says("status", at(OrderStatus.MINING))), partial, outside)
     assert end["result"]["status"] == "confirmed"
     assert end["pauses"]
+
+
+@pytest.mark.parametrize("method", ["end", "follow"])
+@pytest.mark.parametrize("status", [OrderStatus.CONFIRMED, OrderStatus.FAILED])
+@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.__name__)
+@pytest.mark.parametrize("node", [True, False], ids=["node", "alone"])
+def test_an_order_that_the_service_calls_final(
+    same: Same, chain: Chain, status: OrderStatus, method: str, node: bool
+) -> None:
+    sent = {"what": "the swap", "tx_hash": TX_HASH, "wallet": WALLET, "nonce": NONCE}
+    known = {"ord_1": sent | {"order_id": "ord_1"}} if chain is not mined_elsewhere else {}
+    told = Scenario(
+        method, {"order_id": "ord_1"},
+        (lambda fake, _: chain(fake), says("status", reported(status))),
+        node=node, orders=known,
+    )  # fmt: skip
+    end = same(told)
+    if node and chain in (mined, mined_elsewhere) and status is OrderStatus.FAILED:
+        is_told = end.get("result", {}).get("is_contradicted")
+        assert is_told or end["error"]["name"] == "StatusContradiction"
 
 
 @pytest.mark.parametrize("name", TRIALS)

@@ -2,7 +2,7 @@
 import { requireKnown, type Members } from "./arguments.js";
 import type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.js";
 import type { EventsOptions } from "./events.js";
-import { followToEnd, judgeRecord, type OrderEnd } from "./finality.js";
+import { followToEnd, judgeRecord, type OrderEnd } from "./order-end.js";
 import { receiptOf, type Receipt } from "./node.js";
 import { historyCall } from "./order-history.js";
 import {

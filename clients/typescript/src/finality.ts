@@ -1,25 +1,23 @@
 /**
- * What became of a signed transaction, and how an order ended: the one place that tells it. Only the
- * caller's own node decides, about the transaction that the caller signed. What a service reports is a
- * claim.
+ * What became of a signed transaction: the one place that tells it. Only the caller's own node decides,
+ * about the transaction that the caller signed. `order-end.ts` compares an order with it.
  */
-import { ClientError, NodeRpcError, UnexpectedResponse } from "./errors.js";
+import { ClientError, NodeRpcError, UnexpectedResponse, WrongChain } from "./errors.js";
 import {
   MayBeMined,
   NeverMined,
   MinedAnyway,
   OrderStillOpen,
-  StatusContradiction,
   TransactionFailed,
   TransactionReplaced,
   type Outcome,
   type Submitted,
 } from "./flow-errors.js";
-import { hex, latestBlock, nonceOf, receiptOf, requireMainnet, small, type Receipt } from "./node.js";
-import { followOrder, isTerminal, patienceOf, pauseOf, type Context } from "./polling.js";
+import { hex, nonceOf, receiptIn, small, type Receipt } from "./node.js";
+import { patienceOf, pauseOf, type Context } from "./polling.js";
 import { isObject, object } from "./reading.js";
+import { rpcAll, type RpcCall } from "./rpc-batch.js";
 import { rpc, type Transport } from "./transport.js";
-import type { OrderStatus } from "./types.js";
 
 /** Two blocks: time for the receipt of a transaction whose nonce is used already. */
 const SURE_S = 24;
@@ -29,9 +27,6 @@ const SURE_LOOKS = 3;
 const SAFE_DEPTH = 2;
 /** How far back every node has the state. */
 const SEARCHED_BLOCKS = 127;
-/** The least number of looks at a confirmed order, and the least time in s. */
-const RECEIPT_LOOKS = 10;
-const RECEIPT_S = 18;
 /** How long a node may fail for good before a sent transaction counts as undecided, in s. */
 const HOPELESS_S = 18;
 
@@ -56,17 +51,31 @@ interface Sighting {
   readonly receipt: Receipt | undefined;
 }
 
-/** Look at a transaction at the own node, which proves its chain before and after. */
-async function look(io: Transport, { txHash, wallet }: Submitted): Promise<Sighting> {
-  await requireMainnet(io);
+/** Look at a transaction at the own node, which proves its chain in the same answer. */
+export async function look(io: Transport, { txHash, wallet }: Submitted): Promise<Sighting> {
   // the nonce before the receipt: the block that uses it may come between the two
-  const nextNonce = await nonceOf(io, wallet, "latest");
-  const receipt = await receiptOf(io, txHash);
-  const head = small((await latestBlock(io))["number"]);
-  await requireMainnet(io);
-  if (receipt && receipt.transactionHash.toLowerCase() !== txHash.toLowerCase())
-    throw new UnexpectedResponse("the node answered the receipt of another transaction");
-  return { head, nextNonce, receipt };
+  const [nextNonce, found, head] = await onMainnet(io, [
+    ["eth_getTransactionCount", [wallet, "latest"]],
+    ["eth_getTransactionReceipt", [txHash]],
+    ["eth_getBlockByNumber", ["latest", false]],
+  ]);
+  const receipt = readReceipt(found, txHash);
+  return { head: small(object(head, "block")["number"]), nextNonce: small(nextNonce), receipt };
+}
+
+/** The results of a node that proves its chain in the same answer. Throws WrongChain. */
+export async function onMainnet(io: Transport, calls: readonly RpcCall[]): Promise<unknown[]> {
+  const [chain, ...results] = await rpcAll(io, [["eth_chainId", []], ...calls]);
+  if (small(chain) !== 1) throw new WrongChain(small(chain));
+  return results;
+}
+
+/** The receipt of this transaction; undefined until it is mined. */
+export function readReceipt(found: unknown, txHash: string): Receipt | undefined {
+  if (found === null) return undefined;
+  const receipt = receiptIn(found);
+  if (receipt.transactionHash.toLowerCase() === txHash.toLowerCase()) return receipt;
+  throw new UnexpectedResponse("the node answered the receipt of another transaction");
 }
 
 /** The block that used the nonce; undefined if it is older than what every node can show. */
@@ -176,123 +185,4 @@ export async function minedReceipt(context: Context, sent: Submitted): Promise<R
   if (fate === "replaced") throw new TransactionReplaced(sent.txHash);
   if (trouble && !trouble.isTransient) throw errorFor("open", trouble.message, sent, trouble);
   throw new OrderStillOpen(sent.txHash, "not mined", io.seconds() - started).of(sent);
-}
-
-/**
- * How an order stands: what the service reports, and what the caller's own node shows. `fate` is
- * undefined if nothing could be compared; `unchecked` says why.
- */
-export class OrderEnd {
-  declare readonly record: OrderStatus;
-  declare readonly fate: Outcome | undefined;
-  declare readonly receipt: Receipt | undefined;
-  declare readonly unchecked: string;
-  declare readonly trouble: ClientError | undefined;
-
-  constructor(record: OrderStatus, seen?: Seen, unchecked = "") {
-    this.record = record;
-    this.fate = seen?.fate;
-    this.receipt = seen?.receipt;
-    this.trouble = seen?.trouble;
-    this.unchecked = unchecked;
-  }
-
-  /** The own node was asked; if not, only the service reports the state. */
-  get checked(): boolean {
-    return this.fate !== undefined;
-  }
-
-  /** The own node shows the end. A service's report is none. */
-  get isFinal(): boolean {
-    return this.checked && this.fate !== "open";
-  }
-
-  /** It was mined and succeeded. Unchecked, only the service reports this. */
-  get confirmed(): boolean {
-    return this.checked ? this.fate === "mined" : this.record.status === "confirmed";
-  }
-
-  /** The transaction may still be mined, or have been mined. */
-  get mayBeMined(): boolean {
-    return !this.isFinal && !this.confirmed;
-  }
-
-  /** The service calls the order final, and the own node shows otherwise. */
-  get isContradicted(): boolean {
-    return isTerminal(this.record) && this.isFinal && (this.record.status === "confirmed") !== this.confirmed;
-  }
-
-  /** Throw StatusContradiction, or MayBeMined if the own node does not show the end. */
-  requireCertainty(sent: Submitted | undefined): void {
-    const { orderId, status, txHash } = this.record;
-    if (this.isContradicted) throw new StatusContradiction(orderId, status, sent?.txHash ?? txHash ?? "");
-    if (sent && this.fate === "open") {
-      const shows = this.trouble ? `cannot show it (${this.trouble.message})` : "has no receipt of it";
-      const why = `the service says that the order is ${status}, but your own node ${shows}`;
-      throw new MayBeMined(why, { ...sent, orderId });
-    }
-  }
-}
-
-/**
- * Compare a record of an order with the own node and with what the caller signed. The node is watched
- * for `seconds`; without it as long as the record needs. Without `sent` the transaction that the service
- * names counts only if the service calls it off and it was mined.
- */
-export async function judgeRecord(
-  context: Context,
-  record: OrderStatus,
-  sent: Submitted | undefined,
-  seconds?: number,
-): Promise<OrderEnd> {
-  if (!context.io.hasNode) return new OrderEnd(record, undefined, "not checked: there is no node of yours");
-  if (!sent) return namedByService(context.io, record);
-  if (record.status === "confirmed") return new OrderEnd(record, await awaitedReceipt(context, sent, seconds));
-  const most = isTerminal(record) ? context.polling.doubtS : 0;
-  return new OrderEnd(record, await watchTransaction(context, sent, seconds ?? most));
-}
-
-/** The receipt of a confirmed order: the own node may be some blocks behind, or fail for a while. */
-async function awaitedReceipt({ io, polling }: Context, sent: Submitted, seconds?: number): Promise<Seen> {
-  const started = io.seconds();
-  const [leastLooks, leastS] = seconds === undefined ? [RECEIPT_LOOKS, RECEIPT_S] : [1, seconds];
-  let trouble: ClientError | undefined;
-  for (let looks = 0; looks < leastLooks || io.seconds() - started < leastS; looks += 1) {
-    if (looks) await io.sleep(polling.nodeIntervalS);
-    try {
-      const { receipt } = await look(io, sent);
-      if (receipt) return { fate: receipt.succeeded ? "mined" : "reverted", receipt };
-    } catch (error) {
-      if (!(error instanceof ClientError)) throw error;
-      trouble = error;
-      polling.onTrouble?.(error, polling.nodeIntervalS);
-    }
-  }
-  return { fate: "open", trouble };
-}
-
-async function namedByService(io: Transport, record: OrderStatus): Promise<OrderEnd> {
-  const { txHash, status } = record;
-  const unchecked = new OrderEnd(record, undefined, "not checked: what was signed for it is not recorded here");
-  if (!txHash || !isTerminal(record) || status === "confirmed") return unchecked;
-  try {
-    const receipt = await receiptOf(io, txHash);
-    await requireMainnet(io);
-    const isIt = receipt?.succeeded && receipt.transactionHash.toLowerCase() === txHash.toLowerCase();
-    return isIt ? new OrderEnd(record, { fate: "mined", receipt }) : unchecked;
-  } catch (error) {
-    if (error instanceof ClientError) return unchecked;
-    throw error;
-  }
-}
-
-/** Follow an order until the service calls it final; return what the own node shows. */
-export async function followToEnd(
-  context: Context,
-  orderId: string,
-  watch: (record: OrderStatus) => void,
-): Promise<OrderEnd> {
-  const sent = context.orders.get(orderId);
-  const record = await followOrder(context, orderId, watch, undefined, sent?.txHash);
-  return judgeRecord(context, record, sent);
 }

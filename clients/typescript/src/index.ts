@@ -16,10 +16,11 @@ export {
   type ErrorDetails,
 } from "./errors.js";
 export type { EventsOptions } from "./events.js";
-export { OrderEnd, type OutcomeWatch } from "./finality.js";
+export type { OutcomeWatch } from "./finality.js";
 export * from "./flow-errors.js";
 export { lossText, type Confirm, type Loss } from "./loss.js";
 export type { Log, Receipt } from "./node.js";
+export { OrderEnd } from "./order-end.js";
 export type { PollingOptions, SignedOrders } from "./polling.js";
 export type { SwapRequest } from "./quote-checks.js";
 export { providerSigner, type Account, type SignFunction, type Signer, type Transaction } from "./signing.js";

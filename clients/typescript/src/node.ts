@@ -131,7 +131,7 @@ export async function requireSuccess(io: Transport, what: string, wallet: string
 /** The receipt; undefined until the transaction is mined. */
 export async function receiptOf(io: Transport, txHash: string): Promise<Receipt | undefined> {
   const found = await rpc(io, "eth_getTransactionReceipt", [txHash]);
-  return found === null ? undefined : receipt(object(found, "receipt"));
+  return found === null ? undefined : receiptIn(found);
 }
 
 /** A quantity as a number. */
@@ -151,7 +151,9 @@ export function isLog(value: unknown): value is Log {
   );
 }
 
-function receipt(found: Json): Receipt {
+/** The receipt that an answer is. Throws UnexpectedResponse. */
+export function receiptIn(answer: unknown): Receipt {
+  const found = object(answer, "receipt");
   const logs = found["logs"];
   if (!Array.isArray(logs) || !logs.every(isLog) || typeof found["transactionHash"] !== "string")
     throw new UnexpectedResponse("the node answered an unreadable receipt");

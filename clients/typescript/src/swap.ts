@@ -1,10 +1,11 @@
 /** The swap flow: quote, check, approve, simulate, sign, submit, follow, and read what was received. */
 import type { ApprovalSent, Approved } from "./approvals.js";
 import { ApiError } from "./errors.js";
-import { judgeRecord, type OutcomeWatch } from "./finality.js";
+import type { OutcomeWatch } from "./finality.js";
 import type { Outcome, Submitted } from "./flow-errors.js";
 import { needsReference } from "./loss.js";
 import { newestBlock, received, requireMainnet } from "./node.js";
+import { judgeRecord } from "./order-end.js";
 import { orderOf, throwOutcome } from "./outcome.js";
 import { followOrder, patienceOf, remember, retryTransient, type Context } from "./polling.js";
 import { isBound, type SwapTerms } from "./quote-checks.js";

@@ -6,7 +6,7 @@ import { inner, isObject, type Json } from "./reading.js";
 
 const API = "/api/v1";
 const NO_SERVICE = "something else than a quietswap service answered there";
-const NO_NODE = "something else than an Ethereum node answered there";
+export const NO_NODE = "something else than an Ethereum node answered there";
 
 /** What a wallet extension offers (EIP-1193). */
 export interface Eip1193Provider {
@@ -73,10 +73,14 @@ export async function whole(answer: Response, who: string): Promise<string> {
   return text + decoder.decode();
 }
 
-/** The object that a text is; empty for any other text. */
+/** Where `parsed` has a list. */
+export const LIST = "list";
+
+/** The object that a text is, or one that holds the list that it is; empty for any other text. */
 export function parsed(text: string): Json {
   try {
     const found: unknown = JSON.parse(text);
+    if (Array.isArray(found)) return { [LIST]: found };
     return isObject(found) ? found : {};
   } catch {
     return {};
@@ -164,7 +168,12 @@ export async function rpc(
     check(found);
     return found;
   };
-  for (const pause of method === SEND ? [] : BUSY_PAUSES_S) {
+  return method === SEND ? once() : patiently(io, once);
+}
+
+/** Repeat a read while the own node is busy. */
+export async function patiently<T>(io: Transport, once: () => Promise<T>): Promise<T> {
+  for (const pause of BUSY_PAUSES_S) {
     try {
       return await once();
     } catch (error) {
@@ -180,8 +189,13 @@ async function rpcOnce(io: Transport, method: string, params: readonly unknown[]
   if (rpcUrl === undefined) throw new RangeError(`${method} needs an Ethereum node: give rpcUrl`);
   if (typeof rpcUrl !== "string") return provided(rpcUrl, method, params);
   const { status, body } = await fetched(io, "the node", rpcUrl, {}, { jsonrpc: "2.0", id: 1, method, params });
-  if (isObject(body["error"])) throw rpcError(method, body["error"], secretsOf(rpcUrl), status);
-  if (status === 200 && "result" in body) return body["result"];
+  return answerOf(method, body, rpcUrl, status);
+}
+
+/** The result of one JSON-RPC answer. Throws NodeRpcError, NodeUnreachable or UnexpectedResponse. */
+export function answerOf(method: string, answer: Json, rpcUrl: string, status: number): unknown {
+  if (isObject(answer["error"])) throw rpcError(method, answer["error"], secretsOf(rpcUrl), status);
+  if (status === 200 && "result" in answer) return answer["result"];
   if (status === 429 || status >= 500)
     throw new NodeUnreachable(`the node refuses to answer: HTTP ${status}`, BUSY_STATUS.includes(status));
   throw new UnexpectedResponse(`${method}: ${NO_NODE} (HTTP ${status}, no JSON-RPC result)`);
@@ -204,7 +218,8 @@ export function urlOf({ base }: Transport, path: string, query: Query = {}): str
   return base + path + (text && `?${text}`);
 }
 
-async function fetched(
+/** Send a request; return status and body. Throws ClientError. */
+export async function fetched(
   { options }: Transport,
   who: string,
   url: string,

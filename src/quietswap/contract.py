@@ -1,6 +1,6 @@
 """Public names of the bodies of requests and responses, for programs that use the client.
 
-`quietswap.rules.contract.orders` is `quietswap.rules.contract.orders`, and so on.
+`quietswap.contract.orders` is `quietswap.rules.contract.orders`, and so on.
 """
 
 import sys
