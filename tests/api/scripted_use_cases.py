@@ -10,6 +10,12 @@ from msgspec import structs
 
 from quietswap.rules.clients import ApiKey, ClientLimits, ClientUsage, DayUsage
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.orders.request import (
+    SubmittedSwap,
+    SubmittedWrap,
+    SwapOrderRequest,
+    WrapOrderRequest,
+)
 from quietswap.rules.orders.statistics import ExportFilter, ExportPage, OrderStatistics
 from quietswap.rules.orders.stores import OrderPage, RateWindow
 from quietswap.rules.orders.wallet_transaction import (
@@ -25,21 +31,12 @@ from quietswap.rules.quotes.quote import (
     SwapQuote,
     ThreatLevel,
     VerificationStatus,
-    WrapOperation,
     WrapQuote,
 )
-from quietswap.rules.quotes.request import (
-    SubmittedSwap,
-    SubmittedWrap,
-    SwapOrderRequest,
-    SwapQuoteRequest,
-    WrapBalances,
-    WrapOrderRequest,
-    WrapQuoteRequest,
-)
+from quietswap.rules.quotes.request import SwapQuoteRequest, WrapBalances, WrapQuoteRequest
 from quietswap.rules.quotes.scoring import Candidate
 from quietswap.rules.relays import EndpointType, RelaySettings, ShareMode
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.api.operation import UseCases

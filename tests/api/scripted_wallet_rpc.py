@@ -9,7 +9,7 @@ from quietswap.rules.chain.rpc_wire import NodeAnswer, RpcCall
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.clients import RpcTokenNotFound
 from quietswap.rules.tx.address import Address
-from quietswap.service.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
+from quietswap.rules.wallet_rpc_token import UnmatchedPolicy, WalletRpcToken
 from tests.stored_orders import NOW_MS
 
 SECRET = "qr_" + "7b" * 32

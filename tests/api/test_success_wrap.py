@@ -8,9 +8,8 @@ import pytest
 
 from quietswap.rules.orders.order import OrderKind, OrderStatus
 from quietswap.rules.orders.stores import OrderPage
-from quietswap.rules.quotes.quote import WrapOperation
 from quietswap.rules.quotes.request import WrapBalances, WrapQuoteRequest
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from tests.api import requests
 from tests.api.scripted_use_cases import KEY, WALLET, ScriptedUseCases
 from tests.stored_orders import NOW_MS, USDC, inclusion, listed, order

@@ -12,8 +12,7 @@ from quietswap.cli.output.quote import short
 from quietswap.rules import errors
 from quietswap.rules.orders.order import OrderKind, OrderStatus
 from quietswap.rules.orders.stores import OrderPage
-from quietswap.rules.quotes.quote import NATIVE, WrapOperation
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import NATIVE, WETH, WrapOperation
 from tests.api.scripted_tokens import ROUTER
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain

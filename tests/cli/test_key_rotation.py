@@ -4,8 +4,9 @@ import asyncio
 import os
 
 from quietswap.cli.options.times import time_text
+from quietswap.rules.clients import WebSessionBounds
 from quietswap.service.base.clock import SystemClock
-from quietswap.service.web.sessions import WebSessionBounds, WebSessions
+from quietswap.service.web.sessions import WebSessions
 from tests.cli.operator_commands import Run, told
 from tests.patient import open_storage
 

@@ -19,8 +19,7 @@ from quietswap.rules.chain.received import Refund, RefundStatus
 from quietswap.rules.clients import ApiKey, Client
 from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
 from quietswap.rules.orders.stores import PREFIX_OF
-from quietswap.rules.quotes.quote import NATIVE
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.service.orders import http_export
 from tests.manual_clock import ManualClock
 from tests.patient import open_storage

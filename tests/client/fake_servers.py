@@ -20,16 +20,12 @@ from msgspec import structs
 from quietswap.rules.contract.errors import status_of
 from quietswap.rules.errors.base import NotFound, RequestError
 from quietswap.rules.orders.order import Inclusion, Order, OrderStatus
+from quietswap.rules.orders.request import SubmittedSwap, SubmittedWrap
 from quietswap.rules.orders.stores import OrderPage
-from quietswap.rules.quotes.quote import SwapQuote, WrapOperation
-from quietswap.rules.quotes.request import (
-    SubmittedSwap,
-    SubmittedWrap,
-    WrapBalances,
-    WrapQuoteRequest,
-)
+from quietswap.rules.quotes.quote import SwapQuote
+from quietswap.rules.quotes.request import WrapBalances, WrapQuoteRequest
 from quietswap.rules.tokens import erc20
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.service.api.json import error_envelope
 from tests.api import scripted_use_cases

@@ -9,7 +9,7 @@ from quietswap import client as package
 from quietswap.client.errors import ClientError
 from quietswap.client.transports import Endpoints
 from quietswap.rules import errors
-from quietswap.rules.quotes.quote import WrapOperation
+from quietswap.rules.tokens.token import WrapOperation
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, FakeServers, FakeService, refused, wrap_answer

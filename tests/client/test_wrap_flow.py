@@ -18,7 +18,7 @@ from quietswap.client.errors import (
 )
 from quietswap.client.flows.wrap import WETH, to_wei
 from quietswap.rules import errors
-from quietswap.rules.quotes.quote import WrapOperation
+from quietswap.rules.tokens.token import WrapOperation
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import Swallowed

@@ -8,9 +8,9 @@ from typing import Any
 
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.orders.order import OrderTimeouts
-from quietswap.rules.quotes.quote import WrapOperation
-from quietswap.rules.quotes.request import SwapOrderRequest, WrapOrderRequest
+from quietswap.rules.orders.request import SwapOrderRequest, WrapOrderRequest
 from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.tokens.token_list import BUILT_IN, TokenCatalogue
 from quietswap.service.orders.cancel import CancelOrder
 from quietswap.service.orders.submit import OrderDelivery, SubmitOrder

@@ -9,9 +9,9 @@ from quietswap.rules.chain.records import DryRun
 from quietswap.rules.errors.base import RequestError, ServiceUnavailable
 from quietswap.rules.orders import checks
 from quietswap.rules.orders.checks import Check, Door
-from quietswap.rules.quotes.quote import WrapOperation
 from quietswap.rules.quotes.request import WrapQuoteRequest
 from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.rules.tokens.token import WrapOperation
 from quietswap.service.quoting.wrap import QuoteWrap, WrapQuotePolicy
 from tests.orders.cancelling import submission, swapped
 from tests.orders.submitting import KEY, Desk, open_desk, swap_submission, wrap_submission

@@ -11,8 +11,7 @@ from quietswap.rules.errors.requests import OrderNotFound
 from quietswap.rules.orders.order import OrderEvent
 from quietswap.rules.orders.statistics import ExportFilter, ExportRow
 from quietswap.rules.orders.stores import OrderView
-from quietswap.rules.quotes.quote import NATIVE
-from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tokens.token import NATIVE, WETH, Token
 from quietswap.rules.tx.address import Address
 from quietswap.service.orders.export import ExportOrders
 from quietswap.service.orders.history import GetOrderStatus

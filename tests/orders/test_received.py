@@ -17,9 +17,8 @@ from quietswap.rules.chain.received import (
     net_movements,
     reference_of,
 )
-from quietswap.rules.quotes.quote import NATIVE
 from quietswap.rules.safety.wallet_effects import APPROVAL, TRANSFER
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.tx.address import Address, from_bytes, to_bytes
 from tests.stored_orders import USDC
 

@@ -16,7 +16,7 @@ from quietswap.rules.errors.requests import (
 )
 from quietswap.rules.orders.nonces import OwnNonces, next_nonce
 from quietswap.rules.orders.order import FailureCode, Order, OrderStatus
-from quietswap.rules.quotes.request import SubmittedSwap
+from quietswap.rules.orders.request import SubmittedSwap
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import decode
 from quietswap.service.relays.answers import RelayOutcome

@@ -8,8 +8,7 @@ import pytest
 
 from quietswap.rules.chain.received import Reference, Refund, RefundStatus, ReportedRefund
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
-from quietswap.rules.quotes.quote import NATIVE
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.tx.address import Address, from_bytes
 from tests.orders.tracking import Scene, Tx, open_scene
 from tests.stored_orders import USDC

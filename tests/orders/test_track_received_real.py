@@ -3,7 +3,7 @@
 import pytest
 
 from quietswap.rules.orders.order import Inclusion, Order, OrderKind, OrderStatus
-from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import FEE, USDC, WETH

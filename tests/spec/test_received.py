@@ -7,7 +7,7 @@ from typing import Any
 from eth_account.signers.local import LocalAccount
 
 from quietswap.rules.amounts import difference_bps
-from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.tokens.token import NATIVE
 from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import data
 

@@ -7,18 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.rules.clients import ApiKey, AuditEntry, Client, ClientLimits, DayUsage, day_of
+from quietswap.rules.clients import (
+    ApiKey,
+    AuditEntry,
+    Client,
+    ClientLimits,
+    DayUsage,
+    WebSessionBounds,
+    day_of,
+)
 from quietswap.rules.operator.figures import Figure, Measure
 from quietswap.rules.operator.operators import Operator, PausedSource, ProcessReport
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.rules.orders.stores import DuplicateTransaction
+from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service.storage import migrate, sqlite_to_postgres
 from quietswap.service.storage.database import BadDatabaseUrl
 from quietswap.service.storage.factory import Storage
 from quietswap.service.storage.sqlite import FileLeaderLock
 from quietswap.service.storage.sqlite_to_postgres import TABLES, CannotCopy, copy_storage
-from quietswap.service.wallet_rpc.tokens import WalletRpcToken
-from quietswap.service.web.sessions import WebSessionBounds, WebSessions
+from quietswap.service.web.sessions import WebSessions
 from tests.databases import PostgresCluster
 from tests.patient import open_database, open_storage
 from tests.storage.examples import T0, WALLET, HandClock, a_quote, an_event, an_order

@@ -12,10 +12,9 @@ from quietswap.rules.quotes.quote import (
     QuoteKind,
     SwapOrderTerms,
     Trade,
-    WrapOperation,
     WrapOrderTerms,
 )
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.service.storage.clients import ClientStore
 from quietswap.service.storage.factory import Storage

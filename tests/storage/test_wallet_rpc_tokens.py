@@ -7,8 +7,8 @@ import pytest
 
 from quietswap.rules.clients import ApiKey, AuditEntry, Client
 from quietswap.rules.tx.address import Address
+from quietswap.rules.wallet_rpc_token import TooManyRpcTokens, WalletRpcToken
 from quietswap.service.storage.factory import Storage
-from quietswap.service.wallet_rpc.tokens import TooManyRpcTokens, WalletRpcToken
 from tests.storage.examples import T0, WALLET
 
 _OTHER = Address("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")

@@ -4,13 +4,14 @@ import asyncio
 
 import pytest
 
+from quietswap.rules.clients import WebSessionBounds
 from quietswap.rules.errors.base import RateLimitExceeded, Unauthorized
 from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service.clients.credentials import hash_secret
 from quietswap.service.clients.keys import Authenticate
 from quietswap.service.storage.factory import Storage
-from quietswap.service.wallet_rpc.tokens import WalletRpcToken
-from quietswap.service.web.sessions import FIRST_MS, LASTS_MS, WebSessionBounds, WebSessions
+from quietswap.service.web.sessions import FIRST_MS, LASTS_MS, WebSessions
 from tests.storage.examples import WALLET, HandClock, an_order, move_to, store
 
 ADDRESS = "192.0.2.7"

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from quietswap.rules.quotes.quote import WrapOperation
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.address import Address
 from tests.api.scripted_use_cases import WALLET, cancel_quote
 from tests.client.fake_servers import ETHER, MINIMUM, calldata, swap_quote, wrap_answer

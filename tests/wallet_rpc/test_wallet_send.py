@@ -9,9 +9,8 @@ import pytest
 from quietswap.rules.chain.records import DryRun
 from quietswap.rules.errors.base import ProviderUnavailable, RequestError
 from quietswap.rules.orders.order import FailureCode, OrderKind, OrderStatus
-from quietswap.rules.quotes.quote import NATIVE
 from quietswap.rules.relays import EndpointType, ShareMode
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.service.relays.answers import RelayOutcome
 from quietswap.service.wallet_rpc.send import NOT_SENT_ANYWHERE
 from tests.orders.cancelling import ended

@@ -15,8 +15,7 @@ from quietswap.rules.orders.order import (
     OrderKind,
     Transition,
 )
-from quietswap.rules.quotes.quote import NATIVE
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP, SIZE_CAP
 from quietswap.service.orders.transition import apply_transition

@@ -8,8 +8,8 @@ from quietswap.rules.errors.base import RequestError
 from quietswap.rules.orders.order import Order
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.address import Address
+from quietswap.rules.wallet_rpc_token import UnmatchedPolicy, WalletRpcToken
 from quietswap.service.wallet_rpc.send import NOT_SENT_ANYWHERE
-from quietswap.service.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
 from tests.orders.submitting import Desk
 from tests.signing import ROUTER, WALLET, sign
 from tests.stored_orders import CLIENT_ID

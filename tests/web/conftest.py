@@ -8,13 +8,14 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
+from quietswap.rules.clients import WebSessionBounds
 from quietswap.rules.operator.operators import Health
 from quietswap.service.api.operation import ApiOptions
 from quietswap.service.clients.keys import Authenticate
 from quietswap.service.server.app import create_api
-from quietswap.service.server.web_assets import WebOptions
 from quietswap.service.storage.factory import Storage
-from quietswap.service.web.sessions import WebSessionBounds, WebSessions
+from quietswap.service.web.options import WebOptions
+from quietswap.service.web.sessions import WebSessions
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
 from tests.patient import open_storage

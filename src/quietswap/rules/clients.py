@@ -239,3 +239,15 @@ class AuditEntry:
     actor: Mapping[str, str]
     event: str
     details: Mapping[str, Any]
+
+
+WEB_SECRET_PREFIX = "qw_"
+"""Of a session's secret. A session is no API key for programs, and an API key is no cookie."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebSessionBounds:
+    """Most sessions of one client address, and of all together."""
+
+    per_address: int
+    total: int

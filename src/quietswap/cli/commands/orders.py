@@ -22,8 +22,7 @@ from quietswap.rules.contract.exports import FORMATS
 from quietswap.rules.foreign_text import visible
 from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.rules.orders.statistics import ExportFilter, ExportPage
-from quietswap.rules.quotes.quote import NATIVE
-from quietswap.rules.tokens.token import Token
+from quietswap.rules.tokens.token import NATIVE, Token
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.orders.export import ExportOrders

@@ -7,13 +7,13 @@ import click
 from quietswap.cli.options.operator import OperatorContext, members, operator_command, secret_option
 from quietswap.cli.options.times import time_text
 from quietswap.rules.tx.address import Address, BadAddress, from_any_case, parse
+from quietswap.rules.wallet_rpc_token import UnmatchedPolicy, WalletRpcToken
 from quietswap.rules.wire import MAX_RPC_NAME, MAX_RPC_WALLETS
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.clients.credentials import hash_secret, trading_key
 from quietswap.service.server.web import public_url
 from quietswap.service.storage.factory import Storage
 from quietswap.service.wallet_rpc import tokens
-from quietswap.service.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
 
 
 @click.group()

@@ -13,9 +13,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from quietswap.rules.quotes.quote import NATIVE
 from quietswap.rules.safety.wallet_effects import SYSTEM, TRANSFER
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address, keccak256
 

@@ -10,8 +10,7 @@ from msgspec import Meta
 
 from quietswap.rules import wire as base
 from quietswap.rules.orders.order import OrderKind, OrderStatus
-from quietswap.rules.quotes.quote import WrapOperation
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.signed import MAINNET
 from quietswap.rules.wire import AddressText, EtherText, RequestStruct, WireStruct, doc, ref
 

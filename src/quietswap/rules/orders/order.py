@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from quietswap.rules.chain.received import Reference, Refund
-from quietswap.rules.quotes.quote import NATIVE, IssuedQuote, QuoteKind, Trade, WrapOperation
+from quietswap.rules.quotes.quote import IssuedQuote, QuoteKind, Trade
 from quietswap.rules.routers.batch import unwrapped
 from quietswap.rules.safety import calldata
+from quietswap.rules.tokens.token import NATIVE, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import SignedTransaction
 

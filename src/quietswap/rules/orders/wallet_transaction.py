@@ -11,18 +11,16 @@ from typing import Any
 from quietswap.rules.errors.requests import ValidationError
 from quietswap.rules.orders.order import Order, OrderKind, may_be_mined
 from quietswap.rules.quotes.quote import (
-    NATIVE,
     CancelOrderTerms,
     IssuedQuote,
     SwapOrderTerms,
     Trade,
-    WrapOperation,
     WrapOrderTerms,
     issue,
 )
 from quietswap.rules.relays import RelaySettings
 from quietswap.rules.tokens.erc20 import calldata, value_of
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import NATIVE, WETH, WrapOperation
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.fees import gas_limit_for, intrinsic_gas

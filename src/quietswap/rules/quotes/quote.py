@@ -10,7 +10,7 @@ import msgspec
 from quietswap.rules.relays import RelaySettings
 from quietswap.rules.routers.batch import SwapBatch
 from quietswap.rules.safety.wallet_effects import QuoteIssues
-from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tokens.token import NATIVE, WETH, Token, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 
@@ -185,11 +185,6 @@ class SwapQuote(msgspec.Struct, frozen=True):
     """None for a wallet that is not delegated."""
 
 
-class WrapOperation(StrEnum):
-    WRAP = "wrap"
-    UNWRAP = "unwrap"
-
-
 @dataclass(frozen=True, slots=True)
 class WrapQuote:
     """A complete wrap or unwrap quote; `amount` in wei, times in Unix ms.
@@ -213,9 +208,6 @@ class WrapQuote:
 # Issued quotes: the transaction, relay settings and terms that a submitted order must repeat.
 #
 # Amounts in smallest units (wei for ETH), times in Unix ms.
-
-NATIVE = Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
-"""The address that stands for ETH in the tokens of an order."""
 
 
 class QuoteKind(StrEnum):

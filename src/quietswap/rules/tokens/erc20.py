@@ -1,7 +1,7 @@
 """ABI encoding of the ERC-20 view calls (https://eips.ethereum.org/EIPS/eip-20)."""
 
 from quietswap.rules.foreign_text import harmless
-from quietswap.rules.quotes.quote import WrapOperation
+from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 

@@ -152,3 +152,12 @@ def own_warnings(address: Address, fee: TransferFee | None) -> list[TokenWarning
     elif address not in UNRESTRICTED:
         found.append(TokenWarning.RESTRICTED_UNKNOWN)
     return found
+
+
+class WrapOperation(StrEnum):
+    WRAP = "wrap"
+    UNWRAP = "unwrap"
+
+
+NATIVE = Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
+"""The address that stands for ETH in the tokens of an order."""

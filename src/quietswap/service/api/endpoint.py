@@ -15,11 +15,9 @@ from quietswap.rules.clients import KeyScope
 from quietswap.rules.errors.base import Unauthorized
 from quietswap.rules.errors.clients import Forbidden
 from quietswap.rules.wire import Envelope
-from quietswap.service.api.json import StreamedAnswer, send_json
+from quietswap.service.api.json import send_json
 from quietswap.service.api.operation import Answer, ApiOptions, ApiRequest, Operation, UseCases
 from quietswap.service.api.parsing.body import BodyMemory, check_media_type, parse_body, read_body
-from quietswap.service.events.feed import EventSubscription
-from quietswap.service.events.http import send_stream
 
 _encode = msgspec.json.Encoder().encode
 
@@ -61,29 +59,12 @@ class OperationEndpoint:
                 answer = await self._answer(operation, scope, body)
         else:
             answer = await self._answer(operation, scope, {})
-        if isinstance(answer, StreamedAnswer):
+        if isinstance(answer, Envelope):
+            await send_json(send, _encode(answer))
+        else:
             await answer.respond(receive, send, has_body=scope["method"] != "HEAD")
-            return
-        if not isinstance(answer, Envelope):
-            await self._stream(answer, scope, receive, send)
-            return
-        await send_json(send, _encode(answer))
 
     async def _answer(self, operation: Operation, scope: Scope, body: dict[str, Any]) -> Answer:
-        request = ApiRequest(
-            self.use_cases,
-            scope["user"],
-            scope["query_string"],
-            scope["path_params"],
-            body,
-            dict(scope["headers"]) if operation.headers else {},
-            scope["state"].get("client_window"),
-        )
-        return await operation.handler(request)
-
-    async def _stream(
-        self, subscription: EventSubscription, scope: Scope, receive: Receive, send: Send
-    ) -> None:
         secret: str = scope["auth"]
 
         async def is_key_valid() -> bool:
@@ -92,14 +73,18 @@ class OperationEndpoint:
             except Unauthorized:  # it expired, or its client was disabled
                 return False
 
-        await send_stream(
-            subscription,
+        request = ApiRequest(
+            self.use_cases,
+            scope["user"],
+            scope["query_string"],
+            scope["path_params"],
+            body,
+            dict(scope["headers"]) if operation.headers else {},
+            scope["state"].get("client_window"),
             is_key_valid,
-            receive,
-            send,
-            slow_s=self.options.slow_reader_s,
-            is_head=scope["method"] == "HEAD",
+            self.options.slow_reader_s,
         )
+        return await operation.handler(request)
 
     async def _body(
         self, operation: Operation, scope: Scope, receive: Receive, grow: Callable[[int], None]

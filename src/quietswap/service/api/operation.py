@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_args
 
 from quietswap.rules.wire import Envelope, RequestStruct, WireStruct, member_names
-from quietswap.service.api.json import StreamedAnswer
+from quietswap.service.api.json import Receive, Send
 from quietswap.service.api.parsing.headers import Network
 from quietswap.service.api.parsing.query import parse_query
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # `orders export` shares a module with the API, and imports n
     from quietswap.rules.quotes.scoring import IndicativePrice
     from quietswap.service.clients.keys import Authenticate
     from quietswap.service.clients.usage import GetUsage
-    from quietswap.service.events.feed import EventFeed, EventSubscription
+    from quietswap.service.events.feed import EventFeed
     from quietswap.service.orders.cancel import CancelOrder
     from quietswap.service.orders.export import ExportOrders, GetOrderStatistics
     from quietswap.service.orders.history import GetOrderHistory, GetOrderStatus
@@ -90,13 +90,24 @@ class ApiRequest:
     headers: Mapping[bytes, bytes]
     client_window: RateWindow | None
     """Requests of this minute of a client with such a limit."""
+    is_key_valid: Callable[[], Awaitable[bool]]
+    """Tells whether the key of the request is still accepted. Raises StoreUnavailable."""
+    slow_reader_s: float
+    """Seconds after which a stream is cut whose client takes no data."""
 
     def query_values(self, kind: type[WireStruct]) -> dict[str, str]:
         """Return the query by name; `kind` declares the names. Raises InvalidParameter."""
         return parse_query(self.query, member_names(kind))
 
 
-Answer: TypeAlias = "Envelope[Any] | EventSubscription | StreamedAnswer"
+class SelfSentAnswer(Protocol):
+    """An answer that sends itself, in parts."""
+
+    async def respond(self, receive: Receive, send: Send, *, has_body: bool) -> None:
+        """Send status, headers and body; no body for HEAD."""
+
+
+Answer: TypeAlias = Envelope[Any] | SelfSentAnswer
 Handler = Callable[[ApiRequest], Awaitable[Answer]]
 
 _EVERYWHERE = " UNAUTHORIZED RATE_LIMIT_EXCEEDED INTERNAL_SERVER_ERROR"

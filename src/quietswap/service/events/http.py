@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -100,21 +101,6 @@ def parse_event_filter(query: Mapping[str, str]) -> EventFilter:
     return EventFilter(order_id, None if wallet is None else parse_wallet(wallet))
 
 
-@operation(
-    "GET /api/v1/mev/events",
-    "INVALID_PARAMETER INVALID_ADDRESS EVENTS_PRUNED TOO_MANY_STREAMS SERVICE_UNAVAILABLE",
-    query=EventStreamQuery,
-    headers=EventStreamHeaders,
-    streams=OrderEventMessage,
-)
-async def event_stream(request: ApiRequest) -> EventSubscription:
-    """Events of your orders, as they happen."""
-    query = request.query_values(EventStreamQuery)
-    after = parse_resume_point(request.headers.get(b"last-event-id"), query)
-    only = parse_event_filter(query)
-    return await request.use.events.follow(request.key.client_id, after, only)
-
-
 # Sends the events of a subscription until one side ends the stream.
 #
 # Every end is clean for the client: it reconnects with the last id that it has. There are five: the
@@ -125,29 +111,32 @@ _MOST_EVENTS = 50
 """Events per message, about 40 KB: a slow reader is noticed early."""
 
 
-async def send_stream(
-    subscription: EventSubscription,
-    may_go_on: Callable[[], Awaitable[bool]],
-    receive: Receive,
-    send: Send,
-    *,
-    slow_s: float,
-    is_head: bool,
-) -> None:
-    """Send the stream and close the subscription.
+@dataclass(frozen=True, slots=True)
+class EventStreamAnswer:
+    """The answer of a stream: the events of `subscription`, until one side ends it.
 
     `may_go_on` is asked every ten seconds. A client that takes no data for `slow_s` seconds is cut.
     """
-    leaving = asyncio.create_task(_until_gone(receive, subscription))
-    try:
-        await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_STREAM]})
-        why = "head" if is_head else await _send_events(subscription, may_go_on, send, slow_s)
-        observe.stream_ended(why)
-        if why != "slow":
-            await send(_body(b"", more=False))
-    finally:
-        leaving.cancel()
-        subscription.close()
+
+    subscription: EventSubscription
+    may_go_on: Callable[[], Awaitable[bool]]
+    slow_s: float
+
+    async def respond(self, receive: Receive, send: Send, *, has_body: bool) -> None:
+        """Send the stream and close the subscription; no event for HEAD."""
+        subscription = self.subscription
+        leaving = asyncio.create_task(_until_gone(receive, subscription))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_STREAM]})
+            why = "head"
+            if has_body:
+                why = await _send_events(subscription, self.may_go_on, send, self.slow_s)
+            observe.stream_ended(why)
+            if why != "slow":
+                await send(_body(b"", more=False))
+        finally:
+            leaving.cancel()
+            subscription.close()
 
 
 async def _send_events(
@@ -196,3 +185,19 @@ async def _until_gone(receive: Receive, subscription: EventSubscription) -> None
     while (await receive())["type"] != "http.disconnect":
         pass
     subscription.close()
+
+
+@operation(
+    "GET /api/v1/mev/events",
+    "INVALID_PARAMETER INVALID_ADDRESS EVENTS_PRUNED TOO_MANY_STREAMS SERVICE_UNAVAILABLE",
+    query=EventStreamQuery,
+    headers=EventStreamHeaders,
+    streams=OrderEventMessage,
+)
+async def event_stream(request: ApiRequest) -> EventStreamAnswer:
+    """Events of your orders, as they happen."""
+    query = request.query_values(EventStreamQuery)
+    after = parse_resume_point(request.headers.get(b"last-event-id"), query)
+    only = parse_event_filter(query)
+    subscription = await request.use.events.follow(request.key.client_id, after, only)
+    return EventStreamAnswer(subscription, request.is_key_valid, request.slow_reader_s)

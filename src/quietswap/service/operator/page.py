@@ -15,7 +15,7 @@ from starlette.responses import Response
 from quietswap.rules.amounts import difference_bps, format_ether, format_units
 from quietswap.rules.operator.operators import OperatorSession
 from quietswap.rules.orders.statistics import Percentiles
-from quietswap.rules.quotes.quote import NATIVE
+from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tokens.token_list import TokenCatalogue
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from quietswap.rules.orders.statistics import (
     OrderStatistics,
     grouped,
 )
-from quietswap.rules.quotes.quote import NATIVE
-from quietswap.rules.tokens.token import Token
+from quietswap.rules.tokens.token import NATIVE, Token
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import bounded_gather

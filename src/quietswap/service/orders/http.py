@@ -22,12 +22,13 @@ from quietswap.rules.contract.wraps import (
     WrapQuoteEnvelope,
 )
 from quietswap.rules.orders.order import FailureCode, Order, OrderStatus, may_be_mined
+from quietswap.rules.orders.request import SubmittedSwap, SubmittedWrap
 from quietswap.rules.orders.stores import OrderListItem, OrderPage, OrderView
 from quietswap.rules.orders.wallet_transaction import CancelQuote, SubmittedCancel
-from quietswap.rules.quotes.quote import WrapOperation, WrapQuote
-from quietswap.rules.quotes.request import SubmittedSwap, SubmittedWrap, WrapBalances
+from quietswap.rules.quotes.quote import WrapQuote
+from quietswap.rules.quotes.request import WrapBalances
 from quietswap.rules.safety.loss import judge_wrap
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.signed import MAINNET
 from quietswap.rules.wire import POLLING_INTERVAL_S
 from quietswap.service.api.json import amount, iso_second, iso_timestamp

@@ -22,17 +22,17 @@ from quietswap.rules.orders.checks import (
 )
 from quietswap.rules.orders.comparison import swap_differences, wrap_differences
 from quietswap.rules.orders.order import FailureCode, Order, OrderKind, operation_of
-from quietswap.rules.orders.wallet_transaction import other_form_open, same_call
-from quietswap.rules.quotes.quote import IssuedQuote, QuoteKind, WrapOperation
-from quietswap.rules.quotes.request import (
+from quietswap.rules.orders.request import (
     SubmittedSwap,
     SubmittedWrap,
     SwapOrderRequest,
     WrapOrderRequest,
 )
+from quietswap.rules.orders.wallet_transaction import other_form_open, same_call
+from quietswap.rules.quotes.quote import IssuedQuote, QuoteKind
 from quietswap.rules.relays import FIRST_TIER
 from quietswap.rules.routers.batch import unwrapped
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.signed import SignedTransaction, decode
 from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed, plan_by_quote
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from quietswap.rules.chain.records import CallReverts, ChainReader, Head, WalletSnapshot
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.orders.checks import CONTRACT_NOTE, WRAP_QUOTE, is_contract, would_revert
-from quietswap.rules.quotes.quote import WrapOperation, WrapQuote, issued_wrap
+from quietswap.rules.quotes.quote import WrapQuote, issued_wrap
 from quietswap.rules.quotes.request import WrapBalances, WrapQuoteRequest
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.tokens.erc20 import TYPICAL_GAS, calldata, value_of
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction

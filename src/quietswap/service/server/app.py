@@ -29,7 +29,7 @@ from quietswap.service.operator.endpoint import operator_endpoint
 from quietswap.service.operator.page import PATH as OPERATOR_PATH
 from quietswap.service.operator.page import OperatorOptions
 from quietswap.service.server.routes import OPERATIONS
-from quietswap.service.server.web_assets import Page, WebOptions, public_pages, web_pages
+from quietswap.service.server.web_assets import Page, public_pages, web_pages
 from quietswap.service.wallet_rpc.endpoint import PATH as WALLET_RPC_PATH
 from quietswap.service.wallet_rpc.endpoint import WalletRpcEndpoint
 from quietswap.service.web.cookie import PATH as WEB_SESSION_PATH
@@ -39,6 +39,7 @@ from quietswap.service.web.cookie import (
     WebSessionEndpoint,
     WebStatusEndpoint,
 )
+from quietswap.service.web.options import WebOptions
 
 Operator = tuple[OperatorParts, OperatorOptions]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
+from quietswap.rules.clients import WebSessionBounds
 from quietswap.rules.operator.figures import Measure, distribution, tip_class
 from quietswap.rules.operator.operators import Health
 from quietswap.rules.orders.statistics import Percentiles
@@ -9,10 +10,10 @@ from quietswap.service.api.middleware.headers import is_loopback
 from quietswap.service.base.clock import Clock
 from quietswap.service.operator.act import ReadFigures
 from quietswap.service.server.settings import BadSettings
-from quietswap.service.server.web_assets import INCLUSION_DAYS, WebOptions
 from quietswap.service.settings import ServerConfig, Settings
 from quietswap.service.storage.factory import Storage
-from quietswap.service.web.sessions import WebSessionBounds, WebSessions
+from quietswap.service.web.options import INCLUSION_DAYS, WebOptions
+from quietswap.service.web.sessions import WebSessions
 
 
 def is_local(server: ServerConfig) -> bool:

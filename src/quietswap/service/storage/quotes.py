@@ -18,9 +18,9 @@ from quietswap.rules.quotes.quote import (
     QuoteKind,
     SwapOrderTerms,
     Trade,
-    WrapOperation,
     WrapOrderTerms,
 )
+from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.storage.client_usage import UNLIMITED, USE_OF_UNLIMITED, admit_quote, day_use

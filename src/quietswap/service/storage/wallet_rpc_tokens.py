@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from quietswap.rules.clients import AuditEntry
 from quietswap.rules.tx.address import Address
+from quietswap.rules.wallet_rpc_token import TooManyRpcTokens, WalletRpcToken
 from quietswap.service.storage.clients import lock_client
 from quietswap.service.storage.database import Row, Store, Transaction, append_audit
-from quietswap.service.wallet_rpc.tokens import TooManyRpcTokens, WalletRpcToken
 
 _SELECT = (
     "SELECT t.id, t.client_id, t.name, t.wallets, t.unmatched, t.created_at_ms, "

@@ -2,10 +2,9 @@
 
 import hashlib
 
-from quietswap.rules.clients import ApiKey, Client
+from quietswap.rules.clients import ApiKey, Client, WebSessionBounds
 from quietswap.service.storage.clients import insert_client, insert_key
 from quietswap.service.storage.database import Store, Transaction
-from quietswap.service.web.sessions import WebSessionBounds
 
 _HASH_BYTES = 8
 _NEW_SESSION = int.from_bytes(b"quietws1")

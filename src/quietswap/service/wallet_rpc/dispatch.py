@@ -14,12 +14,12 @@ from quietswap.rules.errors.base import RateLimitExceeded, RequestError
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.rules.tx.signed import MAINNET
+from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service import observe
 from quietswap.service.api.operation import UseCases, WalletRpcOptions
 from quietswap.service.base.clock import Clock
 from quietswap.service.wallet_rpc import parameters, wire
 from quietswap.service.wallet_rpc.parameters import RpcError, bad_parameters
-from quietswap.service.wallet_rpc.tokens import WalletRpcToken
 from quietswap.service.wallet_rpc.wire import Call, Invalid, Message, Notification
 
 # What an anonymous visitor of the web page may let the node execute.

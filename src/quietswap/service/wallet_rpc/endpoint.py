@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from quietswap.rules.contract.errors import status_of
 from quietswap.rules.errors.base import RequestError
 from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service import observe
 from quietswap.service.api.json import send_json
 from quietswap.service.api.operation import ApiOptions, UseCases
@@ -29,7 +30,6 @@ from quietswap.service.base.clock import Clock
 from quietswap.service.wallet_rpc import parameters, wire
 from quietswap.service.wallet_rpc.dispatch import WalletRpc
 from quietswap.service.wallet_rpc.parameters import RpcError
-from quietswap.service.wallet_rpc.tokens import WalletRpcToken
 from quietswap.service.wallet_rpc.wire import Call, Message, Notification
 
 PATH = "/rpc/{token}"

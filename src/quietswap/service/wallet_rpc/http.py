@@ -7,11 +7,11 @@ from quietswap.rules.contract import clients as contract
 from quietswap.rules.errors.clients import RpcTokenNotFound
 from quietswap.rules.errors.requests import InvalidAddress, InvalidParameter
 from quietswap.rules.tx.address import Address
+from quietswap.rules.wallet_rpc_token import UnmatchedPolicy, WalletRpcToken
 from quietswap.service.api.json import iso_timestamp
 from quietswap.service.api.operation import ApiRequest, operation
 from quietswap.service.api.parsing.query import shown
 from quietswap.service.api.parsing.requests import parse_wallet
-from quietswap.service.wallet_rpc.tokens import UnmatchedPolicy, WalletRpcToken
 
 
 def _members(token: WalletRpcToken) -> dict[str, Any]:

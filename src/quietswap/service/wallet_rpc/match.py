@@ -16,6 +16,7 @@ from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tokens.token_list import TokenCatalogue
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import SignedTransaction, UnsignedTransaction, decode, pending_json
+from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service.base.clock import Clock
 from quietswap.service.orders.adopt import plan_of
 from quietswap.service.orders.submit import plan_by_quote
@@ -23,7 +24,6 @@ from quietswap.service.relays.choice import choose_relay
 from quietswap.service.relays.relay import Relay
 from quietswap.service.storage.orders import OrderStore
 from quietswap.service.storage.quotes import QuoteStore
-from quietswap.service.wallet_rpc.tokens import WalletRpcToken
 
 _OPEN_AT_MOST_MS = 7 * 86_400_000
 """Orders are watched for days; older ones of the same trade are not looked at."""

@@ -23,9 +23,9 @@ from quietswap.rules.orders.order import FailureCode, Order, OrderKind, OrderSta
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.rules.orders.wallet_transaction import fee_cap
 from quietswap.rules.tx.signed import SignedTransaction
+from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed
 from quietswap.service.wallet_rpc.match import MatchedTransaction, MatchTransaction
-from quietswap.service.wallet_rpc.tokens import WalletRpcToken
 
 _DELIVERY_MS = 10_000
 """Longer than a relay is waited for (5 s by default): then its response is stored."""

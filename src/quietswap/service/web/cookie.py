@@ -7,7 +7,7 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from quietswap.rules.clients import ApiKey
+from quietswap.rules.clients import WEB_SECRET_PREFIX, ApiKey
 from quietswap.rules.contract import clients as contract
 from quietswap.rules.errors.base import Unauthorized
 from quietswap.rules.errors.requests import InvalidAddress
@@ -28,9 +28,8 @@ from quietswap.service.api.parsing.headers import (
     set_cookie,
 )
 from quietswap.service.base.clock import Clock
-from quietswap.service.server.web_assets import INCLUSION_DAYS, WebOptions
 from quietswap.service.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
-from quietswap.service.web.sessions import SECRET_PREFIX
+from quietswap.service.web.options import INCLUSION_DAYS, WebOptions
 
 Answer = tuple[Envelope[Any], list[tuple[bytes, bytes]]]
 """The body of an answer, and its own headers."""
@@ -53,7 +52,7 @@ def session_secret(scope: Scope, *, secure: bool) -> str | None:
     secret = cookie_value(scope["headers"], cookie_name(secure=secure))
     if secret is None or not is_of_the_page(scope):
         return None
-    return secret if secret.startswith(SECRET_PREFIX) and len(secret) <= _LONGEST else None
+    return secret if secret.startswith(WEB_SECRET_PREFIX) and len(secret) <= _LONGEST else None
 
 
 def is_of_the_page(scope: Scope) -> bool:

@@ -1,28 +1,16 @@
 """Anonymous sessions of the web page: each is a client of its own, with one key that expires."""
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from quietswap.rules.clients import ApiKey, Client, visitor_id
+from quietswap.rules.clients import WEB_SECRET_PREFIX, ApiKey, Client, WebSessionBounds, visitor_id
 from quietswap.rules.errors.base import RateLimitExceeded
 from quietswap.service.base.clock import Clock
 from quietswap.service.clients.credentials import hash_secret
 
 if TYPE_CHECKING:  # it stores the records of this module
     from quietswap.service.storage.web_sessions import WebSessionStore
-
-
-SECRET_PREFIX = "qw_"
-"""Of a session's secret. A session is no API key for programs, and an API key is no cookie."""
-
-
-@dataclass(frozen=True, slots=True)
-class WebSessionBounds:
-    """Most sessions of one client address, and of all together."""
-
-    per_address: int
-    total: int
 
 
 FIRST_MS = 86_400_000
@@ -53,7 +41,7 @@ class WebSessions:
         now = self._clock.now_ms()
         identity = visitor_id(address, self._salt, secrets.token_hex(8))
         key = ApiKey(identity, _NAME, now, None, identity, expires_at_ms=now + FIRST_MS)
-        secret = SECRET_PREFIX + secrets.token_hex(32)
+        secret = WEB_SECRET_PREFIX + secrets.token_hex(32)
         client = Client(identity, _NAME, now)
         if not await self._store.add(key, hash_secret(secret), client, address, self._bounds):
             raise RateLimitExceeded(

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from quietswap.rules.clients import WEB_SECRET_PREFIX
 from quietswap.rules.errors.base import RateLimitExceeded, Unauthorized
 from quietswap.rules.orders.stores import RateStore, RateWindow
 from quietswap.service import observe
 from quietswap.service.api.operation import ApiOptions, RateLimits, UseCases
 from quietswap.service.api.parsing.headers import client_address
 from quietswap.service.base.clock import Clock
-from quietswap.service.web.sessions import SECRET_PREFIX
 
 _MINUTE_S = 60
 _LONGEST_SECRET = 256
@@ -99,7 +99,9 @@ class AuthenticationMiddleware:
             await self.app(scope, receive, send)
             return
         secret = dict(scope["headers"]).get(b"x-api-key", b"").decode("latin-1")
-        is_plausible = 0 < len(secret) <= _LONGEST_SECRET and not secret.startswith(SECRET_PREFIX)
+        is_plausible = 0 < len(secret) <= _LONGEST_SECRET and not secret.startswith(
+            WEB_SECRET_PREFIX
+        )
         error = None
         try:
             key = await self.use_cases.authenticate(secret) if is_plausible else None

@@ -12,15 +12,10 @@ from quietswap.rules import wire as base
 from quietswap.rules.contract.requests import ANY_KIND, DEADLINE_END, SwapQuoteQuery
 from quietswap.rules.errors.base import Details
 from quietswap.rules.orders.order import OrderKind, OrderStatus
+from quietswap.rules.orders.request import SwapOrderRequest, WrapOrderRequest
 from quietswap.rules.orders.wallet_transaction import CancelOrderRequest
-from quietswap.rules.quotes.quote import WrapOperation
-from quietswap.rules.quotes.request import (
-    SwapOrderRequest,
-    SwapQuoteRequest,
-    WrapOrderRequest,
-    WrapQuoteRequest,
-)
-from quietswap.rules.tokens.token import WETH, is_native
+from quietswap.rules.quotes.request import SwapQuoteRequest, WrapQuoteRequest
+from quietswap.rules.tokens.token import WETH, WrapOperation, is_native
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import MAINNET
