@@ -3,6 +3,8 @@
 
 - `src/generated/rules.ts`: router methods, factories, price feeds, limits and error codes, from the
   Python tables that the Python client reads.
+- `src/generated/shapes.ts`: the members of each answer, from the Structs by which the Python client
+  reads them.
 - `src/generated/openapi.ts`: the types of the OpenAPI document, by openapi-typescript.
 - `tests/vectors/quotes.json`: quotes, with what the Python client makes of them.
 
@@ -11,12 +13,16 @@ A test compares all of them with the files.
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import msgspec
+import msgspec.inspect
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -31,6 +37,16 @@ from quietswap.client.flows import (
     wrap,
 )
 from quietswap.client.flows import cancel as cancel_result
+from quietswap.rules.contract import (
+    clients,
+    errors,
+    exports,
+    orders,
+    quotes,
+    tokens,
+    webhooks,
+    wraps,
+)
 from quietswap.rules.routers import settlers
 from quietswap.rules.routers.feeds import REFERENCE_FEEDS
 from quietswap.rules.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES
@@ -41,11 +57,13 @@ from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE
 from quietswap.rules.trial.codec import SLOT_S, VIEW_GAS
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP
 from quietswap.rules.vendors import VENDORS
+from quietswap.rules.wire import MAX_SAFE_INTEGER, WireAmount, WireFigure
 from quietswap.service.server.openapi import document
 from tests.vectors import quote_vectors
 
 PACKAGE = ROOT / "clients" / "typescript"
 RULES = PACKAGE / "src" / "generated" / "rules.ts"
+SHAPES = PACKAGE / "src" / "generated" / "shapes.ts"
 TYPES = PACKAGE / "src" / "generated" / "openapi.ts"
 VECTORS = ROOT / "tests" / "vectors" / "quotes.json"
 _HEAD = (
@@ -126,6 +144,9 @@ def _limits() -> dict[str, str]:
         "MOST_RETRY_S": int(wire.MOST_RETRY_S),
         "MOST_WAIT_S": int(wire.MOST_WAIT_S),
         "MAX_BODY": wire.MAX_BODY,
+        "MAX_LEVELS": wire.MAX_LEVELS,
+        "MOST_NUMBER_CHARS": wire.MOST_NUMBER_CHARS,
+        "EXACT_DIGITS": wire.EXACT_DIGITS,
     }
     return {name: f"{value}n" for name, value in units.items()} | {
         name: str(value) for name, value in numbers.items()
@@ -181,6 +202,75 @@ def _constant(name: str, about: str, value: Any) -> str:
     return f"\n/** {about} */\nexport const {name} = {json.dumps(value, indent=2)} as const;\n"
 
 
+ANSWERS: tuple[type[msgspec.Struct], ...] = (
+    quotes.SwapQuoteEnvelope, quotes.StreamedRoute, orders.SwapOrderEnvelope,
+    orders.OrderStatusEnvelope, orders.OrderHistoryEnvelope, orders.CancelQuoteEnvelope,
+    orders.CancelOrderEnvelope, wraps.WrapQuoteEnvelope, wraps.WrapOrderEnvelope,
+    clients.UsageEnvelope, errors.ErrorEnvelope, webhooks.OrderEventMessage,
+    quotes.PriceEnvelope, tokens.TokensEnvelope, tokens.BalancesEnvelope,
+    exports.OrderStatsEnvelope, wraps.WrapInfoEnvelope,
+)  # fmt: skip
+"""What the TypeScript client reads."""
+
+
+def shapes() -> str:
+    """Return the text of `shapes.ts`."""
+    members: dict[str, str] = {}
+    for kind in ANSWERS:
+        _add_shape(msgspec.inspect.type_info(kind), members)
+    rows = "".join(f"  {name}:\n    {json.dumps(text)},\n" for name, text in members.items())
+    return (
+        "// Made by tools/typescript_data.py from the contract of the Python package: do not edit."
+        "\n\n/**\n * The members of each answer, as `name:kind`. A name ends in `?` if the member"
+        " may be absent, a kind\n * if it may be null; `[]` begins a list, and `|` separates texts."
+        "\n */"
+        f"\nexport const SHAPES = {{\n{rows}}} as const;\n"
+    )
+
+
+def _add_shape(kind: msgspec.inspect.Type, members: dict[str, str]) -> str:
+    """Return the kind of a value in `shapes.ts`, and add the members of its Struct."""
+    match kind:
+        case msgspec.inspect.StructType():
+            name = re.split(r"\W", kind.cls.__name__)[0]
+            if name not in members:
+                members[name] = ""
+                members[name] = " ".join(
+                    f"{each.encode_name}{'' if each.required else '?'}:"
+                    + _add_shape(each.type, members)
+                    for each in kind.fields
+                )
+            return name
+        case msgspec.inspect.UnionType():
+            kinds = [each for each in kind.types if not isinstance(each, msgspec.inspect.NoneType)]
+            (only,) = kinds
+            return _add_shape(only, members) + ("?" if kind.includes_none else "")
+        case msgspec.inspect.VarTupleType():
+            return "[]" + _add_shape(kind.item_type, members)
+        case msgspec.inspect.Metadata():
+            return _add_shape(kind.type, members)
+        case msgspec.inspect.LiteralType():
+            return "|".join(map(str, kind.values))
+    return _leaf(kind)
+
+
+def _leaf(kind: msgspec.inspect.Type) -> str:
+    match kind:
+        case msgspec.inspect.CustomType():
+            return {WireAmount: "amount", WireFigure: "figure"}[kind.cls]
+        case msgspec.inspect.IntType():
+            limits = {(0, MAX_SAFE_INTEGER): "count", (0, 255): "byte", (None, None): "integer"}
+            return limits[kind.ge, kind.le]
+        case msgspec.inspect.DictType():
+            return "object"
+    return {
+        msgspec.inspect.StrType: "text",
+        msgspec.inspect.BoolType: "truth",
+        msgspec.inspect.FloatType: "number",
+        msgspec.inspect.DateTimeType: "time",
+    }[type(kind)]
+
+
 def types() -> str:
     """Return the text of `openapi.ts`. Needs the package's Node packages."""
     with tempfile.TemporaryDirectory() as folder:
@@ -195,9 +285,10 @@ def main() -> None:
     """Write all files."""
     RULES.parent.mkdir(parents=True, exist_ok=True)
     RULES.write_text(rules(), "utf-8")
+    SHAPES.write_text(shapes(), "utf-8")
     TYPES.write_text(types(), "utf-8")
     VECTORS.write_text(quote_vectors.text(), "utf-8")
-    print("wrote", *(path.relative_to(ROOT) for path in (RULES, TYPES, VECTORS)))
+    print("wrote", *(path.relative_to(ROOT) for path in (RULES, SHAPES, TYPES, VECTORS)))
 
 
 if __name__ == "__main__":

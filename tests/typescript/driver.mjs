@@ -6,7 +6,7 @@ import * as quietswap from "./built/index.js";
 import { decode } from "./built/calldata.js";
 import { sign } from "./built/signing.js";
 import { simulateSwap } from "./built/simulation.js";
-import { transportOf } from "./built/transport.js";
+import { rpc, send, transportOf } from "./built/transport.js";
 
 const HEX_AMOUNT = /^n:(-?\d+)$/;
 const revive = (_, value) =>
@@ -43,8 +43,21 @@ function told(error) {
   return { ...fields, name: error.name, message: error.message, cause: error.cause?.name ?? null };
 }
 
+/** The node at `url` as a wallet's provider, which answers `method` with 100,000 nested arrays. */
+function nesting(url, method) {
+  const deep = Array.from({ length: 100_000 }).reduce((inner) => [inner], []);
+  return {
+    request: async (call) => {
+      if (call.method === method) return deep;
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, ...call });
+      return (await (await fetch(url, { method: "POST", body })).json()).result;
+    },
+  };
+}
+
 async function run(command) {
-  const { options, method, args = [], signer, realTime, accept } = command;
+  const { options, method, args = [], signer, realTime, accept, nested } = command;
+  if (nested) options.rpcUrl = nesting(options.rpcUrl, nested);
   const pauses = [];
   const events = [];
   const clock = realTime
@@ -117,15 +130,15 @@ const special = {
 
 /** What a vector's case makes of the client; null if `accept` was asked, so that all checks passed. */
 async function vector({ args: [known] }) {
-  const { flow, request, node, settlers, prices, answer, status } = known;
+  const { flow, request, node, settlers, prices, answer, status, usage } = known;
   let accepted = false;
   const accept = () => {
     accepted = true;
     return false;
   };
   const fetch = async (url, init) => {
-    if (url.startsWith("http://node")) return rpc(JSON.parse(init.body), settlers, prices);
-    if (url.endsWith("/usage")) return Response.json({ ok: true, data: { scope: "trade" } });
+    if (url.startsWith("http://node")) return nodeAnswer(JSON.parse(init.body), settlers, prices);
+    if (url.endsWith("/usage")) return Response.json({ ok: true, data: usage });
     const isStatus = init.method === "GET" && !url.includes("/quote?");
     return Response.json({ ok: true, data: isStatus ? status : answer });
   };
@@ -151,6 +164,39 @@ async function vector({ args: [known] }) {
 }
 special.vector = vector;
 
+/** What the client makes of each raw answer of the service: the text of its data, or an error. */
+special.answers = async ({ args: [cases] }) => {
+  const { streamQuote } = await import("./built/stream.js");
+  const result = [];
+  for (const { answer, status, body } of cases) {
+    const media = answer === "StreamedRoute" ? "text/event-stream" : "application/json";
+    const fetch = async () => new Response(Buffer.from(body, "base64"), { status, headers: { "content-type": media } });
+    const io = transportOf({ url: "http://service", apiKey: "key", fetch });
+    let route;
+    try {
+      if (answer === "StreamedRoute") await streamQuote(io, { path: "/x", answer }, (found) => (route = found));
+      else route = await send(io, { path: "/x", answer });
+    } catch (error) {
+      if (!route) result.push({ error: error.name });
+    }
+    if (route) result.push(JSON.stringify(route));
+  }
+  return { result };
+};
+
+/** What the client makes of each raw answer of its own node. */
+special.nodeAnswers = async ({ args: [cases] }) => {
+  const result = [];
+  for (const { status, body } of cases) {
+    const fetch = async () => new Response(Buffer.from(body, "base64"), { status });
+    const options = { url: "http://service", apiKey: "key", rpcUrl: "http://node", fetch };
+    const io = transportOf({ ...options, sleep: async () => undefined });
+    const found = await rpc(io, "eth_call", []).then(JSON.stringify, ({ name, message }) => ({ error: name, message }));
+    result.push(found);
+  }
+  return { result };
+};
+
 /** What the client makes of each swap at the node, and what the node answered its simulation. */
 special.simulate = async ({ args: [rpcUrl, cases] }) => {
   const simulated = async ([quote, request]) => {
@@ -174,7 +220,7 @@ special.simulate = async ({ args: [rpcUrl, cases] }) => {
 };
 
 /** The node of `tests/vectors`: mainnet, nonce 7, a base fee of 3 gwei, 0x's Deployer, and feeds if `prices`. */
-function rpc({ id, method, params }, settlers, prices) {
+function nodeAnswer({ id, method, params }, settlers, prices) {
   const now = Math.floor(Date.now() / 1000);
   const results = {
     eth_chainId: "0x1",

@@ -5,12 +5,18 @@ from collections.abc import Iterator
 import pytest
 
 from quietswap.client import QuietswapClient
-from quietswap.client.errors import ClientError, NodeRpcError, NodeUnreachable, UnsafeQuote
+from quietswap.client.errors import (
+    ClientError,
+    NodeRpcError,
+    NodeUnreachable,
+    UnexpectedResponse,
+    UnsafeQuote,
+)
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_node import NodeSays
+from tests.client.fake_node import NodeSays, RawAnswer
 from tests.client.fake_servers import ETHER, MINIMUM, WALLET, FakeServers, FakeService
 from tests.stored_orders import USDC
 from tests.typescript.both import KEY
@@ -48,7 +54,13 @@ def outside(node: FakeChain) -> Iterator[FakeServers]:
     servers.close()
 
 
-def in_both(outside: FakeServers, typescript: TypeScript, kind: type[ClientError]) -> str:
+def in_both(
+    outside: FakeServers,
+    typescript: TypeScript,
+    kind: type[ClientError],
+    *,
+    same_words: bool = True,
+) -> str:
     """Return the message of the error with which both clients end a swap."""
     rpc_url = f"{outside.rpc_url}?key=k3y-k3y-k3y"
     with (
@@ -61,7 +73,8 @@ def in_both(outside: FakeServers, typescript: TypeScript, kind: type[ClientError
     with pytest.raises(Thrown) as thrown:
         typescript.run("swap", request, options=options, signer={"key": KEY})
     assert thrown.value.name == kind.__name__
-    assert thrown.value.fields["message"] == str(python.value)
+    if same_words:
+        assert thrown.value.fields["message"] == str(python.value)
     return str(python.value)
 
 
@@ -95,6 +108,29 @@ def test_a_trial_that_reverts(
     ascii_left = "".join(letter for letter in left if letter.isascii())[:120].strip()
     told = f": {ascii_left}" if ascii_left else ""
     assert message == f"tried on your node the swap reverts{told}: not signed"
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+def test_nested_arrays_instead_of_a_price(
+    node: FakeChain, outside: FakeServers, typescript: TypeScript
+) -> None:
+    answer = RawAnswer(b'{"jsonrpc":"2.0","id":1,"result":' + DEEP + b"}")
+    node.busy = lambda method: answer if method == "eth_call" else None  # type: ignore[assignment,return-value]
+    in_both(outside, typescript, UnexpectedResponse, same_words=False)
+
+
+@pytest.mark.parametrize("method", ["eth_call", "eth_getBlockByNumber", "eth_simulateV1"])
+def test_nested_arrays_of_a_provider(
+    outside: FakeServers, typescript: TypeScript, method: str
+) -> None:
+    """They are no text that is parsed: each reader meets them."""
+    request = {"sellToken": WETH, "buyToken": USDC, "wallet": WALLET, "sellAmount": big(ETHER)}
+    options = {"url": outside.url, "apiKey": "qs_right", "rpcUrl": outside.rpc_url}
+    with pytest.raises(Thrown) as thrown:
+        typescript.run("swap", request, options=options, signer={"key": KEY}, nested=method)
+    assert thrown.value.name in ("UnexpectedResponse", "QuoteDeclined")
 
 
 def test_a_password_of_the_url(node: FakeChain, outside: FakeServers) -> None:

@@ -11,6 +11,7 @@ import pytest
 from quietswap.rules.safety.calldata import MalformedCalldata, UnboundCalldata, decode
 from quietswap.rules.tx.address import Address
 from quietswap.rules.vendors import uniswap
+from tests.client.fake_usage import usage_answer
 from tests.example_counts import examples
 from tests.hostile.cases import MAKERS, make
 from tests.hostile.uniswap_mutants import COUNT, mutants
@@ -28,6 +29,8 @@ def test_the_file_is_what_the_python_client_makes_of_the_cases() -> None:
 def test_the_page_counts_the_cases() -> None:
     page = (FILE.parents[2] / "docs" / "typescript.md").read_text("utf-8")
     assert f"`tests/vectors/quotes.json` | {len(json.loads(FILE.read_bytes())['cases'])} |" in page
+    answers = json.loads(FILE.with_name("answers.json").read_bytes())["cases"]
+    assert f"`tests/vectors/answers.json` | {len(answers)}, " in page
 
 
 def test_the_typescript_client_agrees_case_by_case(typescript: TypeScript) -> None:
@@ -36,6 +39,7 @@ def test_the_typescript_client_agrees_case_by_case(typescript: TypeScript) -> No
     for case in file["cases"]:
         known = case | {"answer": _answer(file["bases"][case["flow"]], case)}
         known |= {"request": _camel(case["request"]), "status": file["status"]}
+        known["usage"] = usage_answer()
         found = typescript.ask("vector", known)
         if found != case["expected"]:
             differing.append((case["name"], case["expected"], found))

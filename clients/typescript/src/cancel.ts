@@ -17,7 +17,7 @@ import { errorFor, watchTransaction } from "./finality.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
 import { cancelFaults, faultsOf } from "./params.js";
 import { requireCost } from "./quote-checks.js";
-import { each, isObject, object, submission, text, textOf, transaction, type Json } from "./reading.js";
+import { isObject, object, textOf } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { rpc, segment, send, type Call, type Transport } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderStatus, Schemas, TransactionParams } from "./types.js";
@@ -47,24 +47,19 @@ export function checkCancel(quote: CancelQuote, request: CancelRequest, wallet: 
   requireCost(BigInt(params.gasLimit) * BigInt(params.maxFeePerGas), mostFeeWei, "its gas", "mostFeeWei");
 }
 
-function readQuote(quote: Json): void {
-  each(text, quote, "orderId");
-  transaction(quote);
-}
-
 const pathOf = (orderId: string) => `/mev/orders/${segment(orderId)}/cancel`;
 
 export const cancelQuoteCall = (orderId: string): Call<CancelQuote> => ({
   path: pathOf(orderId),
   body: {},
-  read: readQuote,
+  answer: "CancelQuoteEnvelope",
 });
 
 /** Submit a signed cancel; repeating it creates no second order. Throws TransactionHashMismatch. */
 export async function submitCancel(io: Transport, quote: CancelQuote, signedTransaction: Hex): Promise<CancelOrder> {
   const { orderId, providerMetadata } = quote;
   const body: Schemas["OrderCancelBody"] = { signedTransaction, providerMetadata };
-  const answer = await send<CancelOrder>(io, { path: pathOf(orderId), body, read: submission("cancel") });
+  const answer = await send<CancelOrder>(io, { path: pathOf(orderId), body, answer: "CancelOrderEnvelope" });
   requireSame(hashOf(signedTransaction), answer.cancel.txHash);
   return answer;
 }

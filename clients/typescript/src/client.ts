@@ -175,17 +175,18 @@ export class QuietswapClient {
   /** Return an indicative price: nothing is simulated, and it cannot be traded. */
   async price(sellToken: string, buyToken: string, sellAmount: bigint): Promise<Schemas["PriceResponse"]> {
     const query = { sellToken, buyToken, sellAmount, chainId: 1 };
-    return this.#call({ path: "/price", query });
+    return this.#call({ path: "/price", query, answer: "PriceEnvelope" });
   }
 
   /** Return one page (1 to 200) of the tokens that a symbol, name or address finds. */
   async tokens(search = "", limit = 50, offset = 0): Promise<Schemas["TokensResponse"]> {
-    return this.#call({ path: "/tokens", query: { search, limit, offset } });
+    return this.#call({ path: "/tokens", query: { search, limit, offset }, answer: "TokensEnvelope" });
   }
 
   /** Return ETH, and balances and router allowances of up to 50 tokens (WETH), at one block. */
   async balances(wallet: string, tokens: readonly string[] = []): Promise<Schemas["BalancesResponse"]> {
-    return this.#call({ path: `/mev/balances/${segment(wallet)}`, query: { tokens: tokens.join() || undefined } });
+    const query = { tokens: tokens.join() || undefined };
+    return this.#call({ path: `/mev/balances/${segment(wallet)}`, query, answer: "BalancesEnvelope" });
   }
 
   /** Return the limits of the key's client, and what it has used. */
@@ -195,11 +196,11 @@ export class QuietswapClient {
 
   /** Return results per source and per relay of the last 1 to 90 days. */
   async orderStats(days = 7): Promise<Schemas["OrderStatsResponse"]> {
-    return this.#call({ path: "/mev/stats", query: { days } });
+    return this.#call({ path: "/mev/stats", query: { days }, answer: "OrderStatsEnvelope" });
   }
 
   async wrapInfo(wallet: string): Promise<Schemas["WrapInfoResponse"]> {
-    return this.#call({ path: "/mev/wrap/info", query: { userAddress: wallet } });
+    return this.#call({ path: "/mev/wrap/info", query: { userAddress: wallet }, answer: "WrapInfoEnvelope" });
   }
 
   /** Return the transaction that wraps or unwraps `amount` ETH; the caller sets its nonce. */

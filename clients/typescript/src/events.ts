@@ -1,8 +1,9 @@
 /** The events of all orders of a client, over one connection after the other. */
 import { UnexpectedResponse } from "./errors.js";
-import { isObject } from "./reading.js";
+import { parsed } from "./json.js";
+import { check, isObject } from "./reading.js";
 import { blocks, openEvents } from "./stream.js";
-import { parsed, send, type Query, type Transport } from "./transport.js";
+import { send, type Query, type Transport } from "./transport.js";
 import type { OrderEvent } from "./types.js";
 
 /** A stream has a comment every ten seconds: after so long a silence the connection is dead. */
@@ -56,7 +57,7 @@ export async function* followEvents(io: Transport, options: EventsOptions): Asyn
 
 function event(data: string): OrderEvent {
   const found = parsed(data);
-  if (!isObject(found["order"])) throw new UnexpectedResponse("an event cannot be read");
+  check(found, "OrderEventMessage", "event");
   return found as unknown as OrderEvent;
 }
 
@@ -64,4 +65,4 @@ const isRefusal = (error: unknown) => isObject(error) && error["name"] === "ApiE
 
 /** Ask again for the answer's body, which says why there is no stream. */
 const refusal = (io: Transport, query: Query) =>
-  send(io, { path: "/mev/events", query });
+  send(io, { path: "/mev/events", query, answer: "ErrorEnvelope" });

@@ -15,7 +15,7 @@ import {
 } from "./flow-errors.js";
 import { hex, nonceOf, receiptIn, small, type Receipt } from "./node.js";
 import { patienceOf, pauseOf, type Context } from "./polling.js";
-import { isObject, object } from "./reading.js";
+import { isObject, object, textOf } from "./reading.js";
 import { rpcAll, type RpcCall } from "./rpc-batch.js";
 import { rpc, type Transport } from "./transport.js";
 
@@ -93,7 +93,7 @@ async function blockOfNonce(io: Transport, { wallet, nonce }: Submitted, head: n
 async function holds(io: Transport, block: number, txHash: string): Promise<boolean> {
   const found = object(await rpc(io, "eth_getBlockByNumber", [hex(block), true]), "block")["transactions"];
   if (!Array.isArray(found)) throw new UnexpectedResponse("the node answered an unreadable block");
-  return found.some((each) => isObject(each) && String(each["hash"]).toLowerCase() === txHash.toLowerCase());
+  return found.some((each) => isObject(each) && textOf(each["hash"]).toLowerCase() === txHash.toLowerCase());
 }
 
 /** Judges looks at a transaction one after another. */

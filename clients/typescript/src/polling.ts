@@ -6,7 +6,7 @@ import { requireKnown, requireThat, requirePause, type Members } from "./argumen
 import { ApiError, ClientError, UnexpectedResponse } from "./errors.js";
 import { OrderStillOpen, type Submitted } from "./flow-errors.js";
 import { LEAST_INTERVAL_S, MOST_INTERVAL_S } from "./generated/rules.js";
-import { TERMINAL, orderStatus } from "./reading.js";
+import { TERMINAL } from "./reading.js";
 import { requireSame } from "./signing.js";
 import { segment, send, type Call, type Transport } from "./transport.js";
 import type { OrderStatus } from "./types.js";
@@ -127,7 +127,7 @@ export async function retryTransient<T>(
 
 export const orderStatusCall = (orderId: string): Call<OrderStatus> => ({
   path: `/mev/orders/${segment(orderId)}`,
-  read: orderStatus,
+  answer: "OrderStatusEnvelope",
 });
 
 export const isTerminal = (record: OrderStatus) => TERMINAL.includes(record.status);

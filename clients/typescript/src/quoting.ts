@@ -6,7 +6,7 @@ import { judgeQuote, mostBps, needsReference, requireConsent } from "./loss.js";
 import { allowanceOf, answered, balanceOf, baseFee, blockSince, newestBlock, nonceOf, requireEth, view } from "./node.js";
 import { BACKENDS, type Context } from "./polling.js";
 import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, isBound, type SwapTerms } from "./quote-checks.js";
-import { swapQuote, textOf } from "./reading.js";
+import { textOf } from "./reading.js";
 import type { Signer } from "./signing.js";
 import { send, type Call } from "./transport.js";
 import type { SwapQuote, TransactionParams } from "./types.js";
@@ -30,7 +30,7 @@ export const swapQuoteCall = (request: SwapTerms): Call<SwapQuote> => ({
     chainId: 1,
     slippageBps: request.slippageBps,
   },
-  read: swapQuote,
+  answer: "SwapQuoteEnvelope",
 });
 
 /**

@@ -1,7 +1,8 @@
 /** Reads of the caller's own node in one JSON-RPC batch, which one node answers. */
 import { NodeRpcError, UnexpectedResponse } from "./errors.js";
 import { isObject } from "./reading.js";
-import { LIST, NO_NODE, answerOf, fetched, patiently, rpc, type Transport } from "./transport.js";
+import { LIST } from "./json.js";
+import { NO_NODE, answerOf, fetched, patiently, rpc, type Transport } from "./transport.js";
 
 /** A method with its parameters. */
 export type RpcCall = readonly [method: string, params: readonly unknown[]];

@@ -1,7 +1,8 @@
 /** The event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 import { UnexpectedResponse } from "./errors.js";
-import { streamedRoute } from "./reading.js";
-import { COMMON, headersOf, parsed, pieces, send, urlOf, whole } from "./transport.js";
+import { parsed } from "./json.js";
+import { check } from "./reading.js";
+import { COMMON, headersOf, pieces, send, urlOf, whole } from "./transport.js";
 import type { Call, Query, Transport } from "./transport.js";
 import type { StreamedRoute, SwapQuote } from "./types.js";
 
@@ -48,7 +49,7 @@ export async function streamQuote(
       if (event === "answer") return data;
       if (event !== "route") continue;
       const route = parsed(data);
-      streamedRoute(route);
+      check(route, "StreamedRoute", "route");
       try {
         verified(route as unknown as StreamedRoute);
       } catch (thrown) {
@@ -73,7 +74,7 @@ export async function* blocks(answer: Response, beat?: () => void): AsyncGenerat
   let event: string | undefined;
   let found: string[] = [];
   let size = 0;
-  for await (const piece of pieces(answer.body && answer.body.pipeThrough(new TextDecoderStream()))) {
+  for await (const piece of pieces(answer.body && answer.body.pipeThrough(new TextDecoderStream("utf-8", { fatal: true, ignoreBOM: true })))) {
     beat?.();
     const lines = (rest + piece).split(/\r?\n/);
     rest = lines.pop() ?? "";

@@ -10,7 +10,6 @@ import { orderOf, throwOutcome } from "./outcome.js";
 import { followOrder, patienceOf, remember, retryTransient, type Context } from "./polling.js";
 import { isBound, type SwapTerms } from "./quote-checks.js";
 import { approvedQuote } from "./quoting.js";
-import { submission } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import type { SwapSimulation } from "./simulation.js";
 import { send, type Call, type Transport } from "./transport.js";
@@ -106,7 +105,7 @@ export function submitOrderCall(quote: SwapQuote, request: SwapTerms, signed: He
     signedTransaction: signed,
     providerMetadata,
   };
-  return { path: "/mev/orders", body, read: submission("order") };
+  return { path: "/mev/orders", body, answer: "SwapOrderEnvelope" };
 }
 
 /** Submit a signed quote once. Throws TransactionHashMismatch. */
@@ -152,7 +151,7 @@ function submit(
   });
 }
 
-export const usageCall: Call<Schemas["UsageResponse"]> = { path: "/mev/usage" };
+export const usageCall: Call<Schemas["UsageResponse"]> = { path: "/mev/usage", answer: "UsageEnvelope" };
 
 /**
  * Refuse an API key that can request quotes but submit no order: the service would refuse the signed

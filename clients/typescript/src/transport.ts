@@ -2,7 +2,8 @@
 import { ApiError, ClientError, NodeRpcError, NodeUnreachable, ServiceUnreachable, UnexpectedResponse } from "./errors.js";
 import { masked, secretsOf } from "./foreign-text.js";
 import { MAX_BODY } from "./generated/rules.js";
-import { inner, isObject, type Json } from "./reading.js";
+import { decoded, parsed } from "./json.js";
+import { check, fits, isObject, type Json, type Shape } from "./reading.js";
 
 const API = "/api/v1";
 const NO_SERVICE = "something else than a quietswap service answered there";
@@ -32,12 +33,12 @@ export interface TransportOptions {
 /** Members of a query; those that are undefined are left out. */
 export type Query = Readonly<Record<string, string | number | bigint | undefined>>;
 
-/** One request to the service, a POST if it has a body; `read` checks `data` and throws UnexpectedResponse. */
+/** One request to the service, a POST if it has a body; `answer` is the shape of the envelope. */
 export interface Call<T> {
   readonly path: string;
   readonly query?: Query;
   readonly body?: object;
-  readonly read?: (data: Json) => void;
+  readonly answer: Shape;
   /** The member of `data` that is returned; all of it without. */
   readonly member?: string;
   /** Only for the type of the result. */
@@ -60,31 +61,16 @@ export async function* pieces<T>(body: ReadableStream<T> | null): AsyncGenerator
   }
 }
 
-/** Read at most MAX_BODY bytes after decompression. */
+/** Read at most MAX_BODY bytes after decompression; empty if they are no text. */
 export async function whole(answer: Response, who: string): Promise<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const parts: Uint8Array[] = [];
   let read = 0;
-  let text = "";
   for await (const piece of pieces(answer.body)) {
     read += piece.length;
     if (read > MAX_BODY) throw new UnexpectedResponse(`${who} answers more than ${MAX_BODY} bytes: not read`);
-    text += decoder.decode(piece, { stream: true });
+    parts.push(piece);
   }
-  return text + decoder.decode();
-}
-
-/** Where `parsed` has a list. */
-export const LIST = "list";
-
-/** The object that a text is, or one that holds the list that it is; empty for any other text. */
-export function parsed(text: string): Json {
-  try {
-    const found: unknown = JSON.parse(text);
-    if (Array.isArray(found)) return { [LIST]: found };
-    return isObject(found) ? found : {};
-  } catch {
-    return {};
-  }
+  return decoded(await new Blob(parts as BlobPart[]).arrayBuffer());
 }
 
 /** An answer, and the object that its body is. */
@@ -128,16 +114,15 @@ export async function send<T>(io: Transport, call: Call<T>, read?: typeof whole)
   const headers = headersOf(io, read ? "text/event-stream" : "application/json");
   const { status, body } = await fetched(io, "the service", url, headers, call.body, read);
   if (status !== 200 || (read && body["ok"] === false)) {
-    if (body["ok"] === false && typeof body["error"] === "string") throw new ApiError(body, status);
+    if (body["ok"] === false && fits(body, "ErrorEnvelope")) throw new ApiError(body, status);
     if (status >= 502 && status <= 504)
       throw new ServiceUnreachable(`HTTP ${status} from a gateway before the service`);
     throw new UnexpectedResponse(`${NO_SERVICE} (HTTP ${status} without an error envelope)`);
   }
-  if (body["ok"] !== true) throw new UnexpectedResponse(`${NO_SERVICE} (HTTP 200)`);
-  let data = inner(body, "data");
-  if (call.member) data = inner(data, call.member);
-  call.read?.(data);
-  return data as T;
+  if (body["ok"] !== true || !("data" in body)) throw new UnexpectedResponse(`${NO_SERVICE} (HTTP 200)`);
+  check(body, call.answer);
+  const data = body["data"] as Json;
+  return (call.member ? data[call.member] : data) as T;
 }
 
 /** Pauses of a read while the caller's own node is busy, in s: 16 s in all, a provider's window. */
@@ -239,8 +224,6 @@ export async function fetched(
     return { status: answer.status, body: parsed(await read(answer, at)) };
   } catch (error) {
     if (error instanceof ClientError) throw error;
-    if (error instanceof TypeError && /encod|utf/i.test(error.message))
-      throw new UnexpectedResponse(`${at} answers bytes that are no text`);
     const how = signal.aborted ? "in time" : "(connection failed)";
     const Kind = who === "the node" ? NodeUnreachable : ServiceUnreachable;
     throw new Kind(`${at} does not answer ${how}`);

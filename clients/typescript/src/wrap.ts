@@ -10,7 +10,6 @@ import { throwOutcome } from "./outcome.js";
 import { retryTransient, type Context } from "./polling.js";
 import { wrapFaults } from "./params.js";
 import { checkFee } from "./quoting.js";
-import { amount as readAmount, each, inner, text, transaction, type Json } from "./reading.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { send, type Call, type Transport } from "./transport.js";
 import type { Hex, Schemas } from "./types.js";
@@ -81,17 +80,11 @@ export function checkWrapQuote(quote: WrapQuote, operation: WrapOperation, amoun
   if (found.length) throw new UnsafeQuote(`the quote has ${found.join(", ")}`);
 }
 
-function readQuote(quote: Json): void {
-  each(text, quote, "quoteId", "operation", "amount");
-  each(readAmount, quote, "amountWei", "estimatedGas");
-  transaction(inner(quote, "mevProtection"));
-}
-
 export const wrapQuoteCall = (operation: WrapOperation, amount: string, userAddress: string): Call<WrapQuote> => ({
   path: "/mev/wrap/quote",
   body: { operation, amount, userAddress, chainId: 1 } satisfies Schemas["WrapQuoteBody"],
   member: "quote",
-  read: readQuote,
+  answer: "WrapQuoteEnvelope",
 });
 
 /** Submit a signed quote; repeating it creates no second order. Throws TransactionHashMismatch. */
@@ -99,8 +92,8 @@ export async function submitWrap(io: Transport, quote: WrapQuote, signedTransact
   const { operation, quoteId, amount, mevProtection } = quote;
   const { providerMetadata } = mevProtection;
   const body: Schemas["WrapOrderBody"] = { operation, signedTransaction, providerMetadata, quoteId, amount };
-  const read = (order: Json) => each(text, order, "txHash");
-  const order = await send<WrapOrder>(io, { path: "/mev/wrap/order", body, member: "order", read });
+  const call: Call<WrapOrder> = { path: "/mev/wrap/order", body, member: "order", answer: "WrapOrderEnvelope" };
+  const order = await send(io, call);
   requireSame(hashOf(signedTransaction), order.txHash);
   return order;
 }

@@ -9,7 +9,7 @@ from urllib.parse import quote as _percent
 import msgspec
 
 from quietswap.client.errors import ServiceUnreachable, UnexpectedResponse, error_from_body
-from quietswap.client.wire import decode
+from quietswap.client.wire import convert, parse
 from quietswap.rules.contract import orders, tokens, wraps
 from quietswap.rules.contract.clients import UsageEnvelope, UsageResponse
 from quietswap.rules.contract.errors import ErrorEnvelope
@@ -97,43 +97,36 @@ def read_answer(call: ApiCall[T], status: int, body: bytes) -> T:
     Raises the ApiError of the answer's code, or UnexpectedResponse when the body does not follow
     this interface. A streamed quote may be refused after its first route, with status 200.
     """
-    if status != 200 or (call.verified is not None and _is_refusal(body)):
-        raise _refused(status, body)
+    answer, fault = _parsed(body)
+    is_refusal = isinstance(answer, dict) and answer.get("ok") is False
+    if status != 200 or (call.verified is not None and is_refusal):
+        raise _refused(status, answer if is_refusal else None)
+    if fault is not None:
+        raise UnexpectedResponse(f"{call.method} {call.path}: unreadable answer ({fault})")
+    if not isinstance(answer, dict) or answer.get("ok") is not True or "data" not in answer:
+        raise UnexpectedResponse(f"{call.method} {call.path}: {_ELSE} (HTTP 200)")
     try:
-        decode(body, Envelope[msgspec.Raw])
-    except msgspec.DecodeError as error:
-        raise UnexpectedResponse(f"{call.method} {call.path}: {_ELSE} (HTTP 200)") from error
-    try:
-        return call.result(decode(body, call.envelope))
-    except msgspec.DecodeError as error:
+        return call.result(convert(answer, call.envelope))
+    except msgspec.ValidationError as error:
         raise UnexpectedResponse(
             f"{call.method} {call.path}: unreadable answer ({error})"
         ) from error
 
 
-class _Refusal(msgspec.Struct, frozen=True):
-    """What marks an error envelope: many other servers answer with a member `error`, too."""
-
-    ok: bool
-
-    def __post_init__(self) -> None:
-        if self.ok:
-            raise ValueError("an error has ok: false")
-
-
-def _is_refusal(body: bytes) -> bool:
+def _parsed(body: bytes) -> tuple[Any, str | None]:
+    """Return the value of a body; what is wrong with it, if it is JSON that is refused."""
     try:
-        decode(body, _Refusal)
+        return parse(body), None
+    except msgspec.ValidationError as error:
+        return None, str(error)
     except msgspec.DecodeError:
-        return False
-    return True
+        return None, None
 
 
-def _refused(status: int, body: bytes) -> Exception:
+def _refused(status: int, refusal: object) -> Exception:
     try:
-        decode(body, _Refusal)
-        return error_from_body(decode(body, ErrorEnvelope), status)
-    except msgspec.DecodeError:
+        return error_from_body(convert(refusal, ErrorEnvelope), status)
+    except msgspec.ValidationError:
         if status in _GATEWAY:
             return ServiceUnreachable(f"HTTP {status} from a gateway before the service")
         return UnexpectedResponse(f"{_ELSE} (HTTP {status} without an error envelope)")

@@ -304,7 +304,7 @@ def read_results(
     if isinstance(answers, dict):
         _result(whole, status, answers, secrets)
         raise UnexpectedResponse(f"{name}: {_ELSE}: one answer")
-    by_id = {answer.get("id"): answer for answer in answers}
+    by_id = {each["id"]: each for each in answers if isinstance(each.get("id"), int)}
     ids = range(1, len(batch.calls) + 1)
     if any(each not in by_id for each in ids):
         for refusal in answers:  # of the whole batch: with the id of one call, or with none

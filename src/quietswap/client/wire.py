@@ -1,14 +1,14 @@
 """JSON of the service and the node to and from Structs of the contract."""
 
+import json
 import math
-from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 
 import msgspec
 
-from quietswap.rules.amounts import may_overflow
-from quietswap.rules.wire import RequestStruct, WireAmount
+from quietswap.rules.amounts import is_deeper
+from quietswap.rules.wire import RequestStruct, WireAmount, WireFigure, from_json
 
 # Limits for the numbers of a service or node; a number outside is refused or limited.
 #
@@ -25,31 +25,13 @@ MAX_BODY = 4 * 2**20
 """Largest body of an answer that is read, in bytes after decompression."""
 MOST_WAIT_S = 86_400.0
 """The longest pause or timeout that a caller may set, in s: a day."""
-MAX_AMOUNT = 2**256 - 1
-"""The largest EVM integer; larger amounts cannot exist."""
+MAX_LEVELS = 200
+"""Nested arrays and objects of an answer; real ones have less than 20."""
+MOST_NUMBER_CHARS = 40
+"""Characters of a number in an answer; the shortest form of a double has 24 at most."""
 
-_MOST_DIGITS = len(str(MAX_AMOUNT))
-_MOST_USD = Decimal(10) ** 18
-_FINEST_EXPONENT = -60
-
-
-def amount(text: str) -> int:
-    """Return an amount of smallest units or wei. Raises ValueError unless it fits into 256 bits."""
-    if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
-        raise ValueError("expected a decimal string of at most 78 digits")
-    found = int(text)
-    if found > MAX_AMOUNT:
-        raise ValueError("an amount is at most 2^256 - 1")
-    return found
-
-
-def figure(value: Decimal) -> None:
-    """Refuse a USD value or percentage outside any realistic range. Raises ValueError."""
-    if not value.is_finite() or abs(value) > _MOST_USD:
-        raise ValueError("expected a number between -10^18 and 10^18")
-    exponent = value.as_tuple().exponent
-    if isinstance(exponent, int) and exponent < _FINEST_EXPONENT:
-        raise ValueError("expected a number of at most 60 decimals")
+EXACT_DIGITS = 15
+"""Significant digits that each double holds (IEEE 754)."""
 
 
 def wait(name: str, seconds: float) -> None:
@@ -80,56 +62,88 @@ def retry_after(asked_s: float | None) -> float | None:
 T = TypeVar("T")
 
 
-def _from_wire(kind: type, value: object) -> object:
-    if kind is WireAmount and isinstance(value, str):
-        return WireAmount(amount(value))
-    raise ValueError("expected a decimal string")
-
-
 def _to_wire(value: object) -> object:
     if isinstance(value, WireAmount):
         return str(int(value))
+    if isinstance(value, WireFigure):
+        return Decimal(value)
     raise NotImplementedError(type(value).__name__)
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_to_wire, decimal_format="number")
 
 
-def decode(body: bytes, kind: type[T]) -> T:
-    """Return the JSON `body` as `kind`. Raises msgspec.ValidationError or DecodeError."""
-    if may_overflow(body):  # eth_account raises the recursion limit, which would stop the decoder
-        raise msgspec.DecodeError("it nests too deep")
+def parse(body: bytes) -> Any:
+    """Return the value of JSON text. Raises msgspec.DecodeError.
+
+    Refused is what another reader could read as something else, or would send back changed: bytes
+    that are no UTF-8, half a surrogate pair, a member named twice, a number that no double holds in
+    its shortest form (https://www.rfc-editor.org/rfc/rfc7493), and deep nesting.
+    """
+    if is_deeper(body, MAX_LEVELS):
+        raise msgspec.ValidationError("it nests too deep")
     try:
-        return _checked(msgspec.json.decode(body, type=kind, dec_hook=_from_wire))
-    except UnicodeDecodeError as error:
-        raise msgspec.DecodeError(f"not UTF-8: {error.reason}") from error
-
-
-def convert(value: object, kind: type[T]) -> T:
-    """Return decoded JSON as `kind`. Raises msgspec.ValidationError."""
-    return _checked(msgspec.convert(value, kind, dec_hook=_from_wire))
-
-
-def _checked(value: T) -> T:
-    try:
-        _check_figures(value)
+        text = body.decode()
+        value = _DECODER.decode(text.strip(_BLANKS))
+    except msgspec.ValidationError:
+        raise
     except ValueError as error:
-        raise msgspec.ValidationError(str(error)) from error
+        raise msgspec.DecodeError(f"JSON is malformed: {error}") from error
+    if "\\u" in text and not _is_whole(value):
+        raise msgspec.ValidationError("half a surrogate pair")
     return value
 
 
-def _check_figures(value: object) -> None:
-    if isinstance(value, Decimal):
-        figure(value)
-    elif isinstance(value, tuple):
-        _check_all(value)
-    elif isinstance(value, msgspec.Struct):
-        _check_all(getattr(value, name) for name in value.__struct_fields__)
+def _is_whole(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
-def _check_all(values: Iterable[object]) -> None:
-    for value in values:
-        _check_figures(value)
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise msgspec.ValidationError("a member is named twice")
+    return members
+
+
+def _number(text: str) -> int | float:
+    """Return a number as its shortest double, a whole one as an int."""
+    if len(text) <= EXACT_DIGITS and text.lstrip("-").isdigit():
+        return int(text)
+    value = float(text) if len(text) <= MOST_NUMBER_CHARS else math.inf
+    if not math.isfinite(value) or not _is_exact(text, value):
+        raise msgspec.ValidationError("a number that no double holds")
+    return int(Decimal(text)) if value.is_integer() else value
+
+
+def _is_exact(text: str, value: float) -> bool:
+    try:
+        return Decimal(text) == Decimal(repr(value))
+    except ArithmeticError:  # an exponent that no Decimal has
+        return False
+
+
+def _constant(text: str) -> Never:
+    raise ValueError(f"{text} is no number")
+
+
+_BLANKS = " \t\n\r"
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_members, parse_float=_number, parse_int=_number, parse_constant=_constant
+)
+
+
+def decode(body: bytes, kind: type[T]) -> T:
+    """Return the JSON `body` as `kind`. Raises msgspec.ValidationError or DecodeError."""
+    return convert(parse(body), kind)
+
+
+def convert(value: object, kind: type[T]) -> T:
+    """Return parsed JSON as `kind`. Raises msgspec.ValidationError."""
+    return msgspec.convert(value, kind, dec_hook=from_json)
 
 
 def encode(value: object) -> bytes:

@@ -110,6 +110,43 @@ class WireAmount(int):
     """Whole number of smallest units or wei that is a decimal string in JSON."""
 
 
+class WireFigure(Decimal):
+    """USD value or percentage that is a number in JSON."""
+
+
+MAX_AMOUNT = 2**256 - 1
+"""The largest EVM integer; larger amounts cannot exist."""
+_MOST_DIGITS = len(str(MAX_AMOUNT))
+_MOST_USD, _LEAST_USD = Decimal(10) ** 18, Decimal(10) ** -30
+
+
+def amount(text: str) -> int:
+    """Return an amount of smallest units or wei. Raises ValueError unless it fits into 256 bits."""
+    if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
+        raise ValueError("expected a decimal string of at most 78 digits")
+    number = int(text)
+    if number > MAX_AMOUNT:
+        raise ValueError("an amount is at most 2^256 - 1")
+    return number
+
+
+def from_json(kind: type, value: object) -> object:
+    """Return a JSON value as the type of the contract that msgspec asks for (`dec_hook`).
+
+    Raises ValueError for a text where a number is expected, a number where digits are, and for
+    USD values and percentages outside any realistic range.
+    """
+    if kind is WireAmount and isinstance(value, str):
+        return WireAmount(amount(value))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is not WireFigure or not is_number:
+        raise ValueError("expected a number" if kind is WireFigure else "expected a decimal string")
+    number = WireFigure(repr(value))
+    if number and not _LEAST_USD <= abs(number) <= _MOST_USD:
+        raise ValueError("expected a number between -10^18 and 10^18, of at most 30 decimals")
+    return number
+
+
 class WireStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Base of all resources: snake_case in Python, camelCase in JSON."""
 
@@ -130,7 +167,7 @@ EtherText = Annotated[str, doc("Decimal ETH", pattern=ETHER_PATTERN)]
 HexText = Annotated[str, doc("0x-prefixed hex", pattern=HEX_PATTERN)]
 HashText = Annotated[str, doc("Transaction hash", TX_HASH, pattern=HASH_PATTERN)]
 UrlText = Annotated[str, doc("URL", format="uri")]
-Figure = Annotated[Decimal, doc("USD or percent, rounded to 6 decimals")]
+Figure = Annotated[WireFigure, doc("USD or percent, rounded to 6 decimals")]
 Timestamp = Annotated[datetime, doc("ISO 8601, UTC", TIME, format="date-time")]
 
 WrapOperation = Annotated[
@@ -167,6 +204,10 @@ class Envelope(WireStruct, Generic[T], frozen=True, kw_only=True):
 
     ok: Annotated[bool, doc("Always true", const=True)]
     data: Annotated[T, doc("The answer")]
+
+    def __post_init__(self) -> None:
+        if self.ok is not True:
+            raise ValueError("a successful answer has ok: true")
 
 
 @lru_cache

@@ -267,3 +267,9 @@ export const MOST_RETRY_S = 300;
 export const MOST_WAIT_S = 86400;
 
 export const MAX_BODY = 4194304;
+
+export const MAX_LEVELS = 200;
+
+export const MOST_NUMBER_CHARS = 40;
+
+export const EXACT_DIGITS = 15;

@@ -97,7 +97,9 @@ class MevProtection(WireStruct, frozen=True, kw_only=True):
     @property
     def metadata(self) -> SwapProviderMetadata:
         """Return the metadata as typed values; a wrap has no expected rebate."""
-        return msgspec.convert(self.provider_metadata, SwapProviderMetadata)
+        return msgspec.convert(
+            self.provider_metadata, SwapProviderMetadata, dec_hook=base.from_json
+        )
 
 
 class SwapMevProtection(MevProtection, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from quietswap.rules.wire import (
     MAX_SAFE_INTEGER,
     RequestStruct,
     WireAmount,
+    WireFigure,
     WireStruct,
     member_names,
 )
@@ -114,6 +115,8 @@ def _subclasses(kind: type[WireStruct]) -> Iterable[type[WireStruct]]:
 def _custom(kind: type) -> Schema:
     if kind is WireAmount:
         return {"type": "string"}
+    if kind is WireFigure:
+        return {"format": "decimal"}
     raise NotImplementedError
 
 

@@ -137,7 +137,7 @@ def unwrap(type_: msgspec.inspect.Type) -> msgspec.inspect.Type:
 _KINDS: dict[type[msgspec.inspect.Type], Kind] = {
     msgspec.inspect.StrType: Kind.STRING,
     msgspec.inspect.FloatType: Kind.NUMBER,
-    msgspec.inspect.DecimalType: Kind.NUMBER,
+    msgspec.inspect.CustomType: Kind.NUMBER,  # WireFigure: amounts of bodies are plain texts
     msgspec.inspect.StructType: Kind.OBJECT,
     msgspec.inspect.DictType: Kind.OBJECT,
     msgspec.inspect.ListType: Kind.ARRAY,
