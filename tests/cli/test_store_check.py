@@ -125,8 +125,9 @@ def old_release(file: Path) -> None:
 
 
 def version(file: Path) -> int:
+    steps = "SELECT version FROM schema_version UNION SELECT version FROM schema_expansions"
     with closing(sqlite3.connect(file)) as database:
-        [[found]] = database.execute("SELECT MAX(version) FROM schema_version")
+        [[found]] = database.execute(f"SELECT MAX(version) FROM ({steps})")
     return int(found)
 
 

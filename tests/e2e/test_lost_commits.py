@@ -1,6 +1,10 @@
 """A failover that loses the last commits: what was signed is executed once, and is said to be."""
 
+import json
+from collections.abc import Iterator
 from typing import Any
+
+import httpx
 
 from tests import loopback
 from tests.e2e.conftest import FailingOver
@@ -80,3 +84,44 @@ def test_without_its_quote_the_refusal_names_the_mined_transaction(
         params = swap.quote["mevProtection"]["transactionParams"]
         fresh = {**swap.body, "signedTransaction": sign(wallet, params, nonce=7)}
         refused(desk.api.post("/api/v1/mev/orders", json=fresh), 422, "VALIDATION_ERROR")
+
+
+def test_a_reader_of_lost_events_is_told_so(failing_over: FailingOver) -> None:
+    """Their numbers are not given to other events, which a reader would skip in silence."""
+    with ApiClient(failing_over.town) as desk:
+        desk.order(desk.wallet())
+        with desk.no_blocks():
+            failing_over.lose_what_follows()
+            lost = desk.order(desk.wallet())
+            place = _newest(desk)
+            failing_over.fail_over()
+            desk.until(lambda: desk.api.get("/readyz").status_code == 200)
+            before = _stream(desk, place)
+            again = desk.order(desk.wallet())
+            after = _stream(desk, place)
+        oldest = refused(after, 410, "EVENTS_PRUNED")["details"]["oldest"]
+        assert oldest > place
+        assert refused(before, 410, "EVENTS_PRUNED")["details"]["oldest"] == oldest
+        first = next(_events(desk, oldest - 1))
+        assert (first["sequence"], first["order"]["orderId"]) == (oldest, again["orderId"])
+        assert first["order"]["orderId"] != lost["orderId"]
+
+
+def _stream(desk: ApiClient, place: int) -> httpx.Response:
+    return desk.api.get("/api/v1/mev/events", headers={"Last-Event-ID": str(place)})
+
+
+def _events(desk: ApiClient, place: int) -> Iterator[dict[str, Any]]:
+    url = f"/api/v1/mev/events?after={place}"
+    with desk.town.api.stream("GET", url, headers={"X-API-Key": desk.secret}) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("data: "):
+                yield json.loads(line.removeprefix("data: "))
+
+
+def _newest(desk: ApiClient) -> int:
+    """Return the place of a stream that begins now."""
+    url = "/api/v1/mev/events"
+    with desk.town.api.stream("GET", url, headers={"X-API-Key": desk.secret}) as answer:
+        found = (line for line in answer.iter_lines() if line.startswith("id: "))
+        return int(next(found).removeprefix("id: "))

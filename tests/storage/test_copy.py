@@ -211,4 +211,4 @@ async def test_no_table_is_forgotten(old: str) -> None:
     await migrate.migrate(database)
     await database.close()
     tables = await rows(old, "SELECT name FROM sqlite_master WHERE type = 'table'")
-    assert {name for (name,) in tables} == {*TABLES, "schema_version"}
+    assert {name for (name,) in tables} == {*TABLES, "schema_version", "schema_expansions"}

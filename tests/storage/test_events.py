@@ -17,7 +17,7 @@ from quietswap.rules.orders.order import (
 )
 from quietswap.rules.orders.stores import DuplicateTransaction
 from quietswap.service.orders.retention import BATCH
-from quietswap.service.storage.events import EventSpan, StoredEvent
+from quietswap.service.storage.events import LOST, EventSpan, StoredEvent
 from quietswap.service.storage.factory import Storage
 from tests.storage.examples import T0, WALLET, HandClock, an_order
 from tests.waiting import WITHIN_S
@@ -152,3 +152,15 @@ async def test_an_event_of_an_older_release_lacks_the_newer_fields(storage: Stor
     await storage.database.change("UPDATE events SET record = ?", record)
     [event] = await told(storage)
     assert (event.order.order_id, event.order.sell_amount) == (order.order_id, None)
+
+
+async def test_numbers_that_a_restored_copy_lacks_are_not_given_again(storage: Storage) -> None:
+    for _ in range(2):
+        await post(storage, client_id="a")
+    await storage.events.skip_lost()
+    await post(storage, client_id="a")
+    [first, second, third] = await told(storage, "a")
+    assert (first.sequence, second.sequence) == (1, 2)
+    assert third.sequence == 3 + LOST
+    for place, has_gap in ((1, False), (2, True), (9, True), (2 + LOST, False), (3 + LOST, False)):
+        assert (await storage.events.span("a", place)).has_gap(place) is has_gap

@@ -1,22 +1,26 @@
 """The schema grows from any older state, with its data, and a newer one is refused."""
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
+import asyncpg
 import pytest
 
 from quietswap.rules.clients import ApiKey, Client
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.service.storage import migrate
 from quietswap.service.storage.database import Database, Value, numbered
-from quietswap.service.storage.factory import migrate_storage
+from quietswap.service.storage.factory import Storage, migrate_storage
 from quietswap.service.storage.order_rows import COLUMNS, EVENT_COLUMNS, event_values
 from quietswap.service.storage.order_rows import fixed_values as fixed
 from quietswap.service.storage.order_rows import moving_values as moving
 from quietswap.service.storage.quotes import STORED, quote_values
+from tests.databases import PostgresCluster
 from tests.patient import open_database, open_storage
 from tests.storage.examples import T0, HandClock, a_quote, an_event, an_order
+from tests.waiting import eventually
 
 _ALL = [f"{step.version:04}_{step.name}" for step in migrate.known()]
 
@@ -157,3 +161,94 @@ async def test_every_key_becomes_a_client_and_no_row_of_an_order_is_written(
         ("key-a", "same name", "key-a"),
         ("key-b", "same name", "key-b"),
     ]
+
+
+_LAST = migrate.known()[-1].version
+
+
+@pytest.fixture
+async def busy(
+    postgres: PostgresCluster, clock: HandClock
+) -> AsyncIterator[tuple[Storage, asyncpg.Connection]]:
+    """A database that serves, and a connection whose transaction has read and written orders."""
+    url = await postgres.migrated()
+    storage, other = await open_storage(url, clock=clock), await asyncpg.connect(url)
+    await storage.orders.add(order := an_order(), an_event(order))
+    await other.execute("BEGIN")
+    await other.execute("UPDATE orders SET version = version")
+    yield storage, other
+    await other.close()
+    await storage.close()
+
+
+async def test_a_step_stops_no_request_behind_an_open_transaction(
+    busy: tuple[Storage, asyncpg.Connection],
+) -> None:
+    """It would wait for that transaction, and each request for it."""
+    storage, other = busy
+    step = migrate.Migration(_LAST + 1, "wider", "ALTER TABLE orders ADD COLUMN wider BIGINT;\n")
+    work = asyncio.create_task(migrate.migrate(storage.database, [step]))
+    for _ in range(30):
+        new = an_order()
+        await storage.orders.add(new, an_event(new))
+        assert await storage.orders.find(new.order_id) == new
+        await asyncio.sleep(0.1)
+    assert not work.done()
+    await other.execute("COMMIT")
+    assert await work == [f"{_LAST + 1:04}_wider"]
+    await storage.database.fetch("SELECT wider FROM orders")
+
+
+async def test_an_index_is_built_while_orders_are_written(
+    busy: tuple[Storage, asyncpg.Connection],
+) -> None:
+    storage, other = busy
+    text = "-- expands\nCREATE INDEX orders_again ON orders (order_id)\n    WHERE watched = 1;\n"
+    step = migrate.Migration(_LAST + 1, "again", text)
+    work = asyncio.create_task(migrate.migrate(storage.database, [step]))
+    sql = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('orders_again')"
+
+    async def begun() -> bool:
+        return [row[0] for row in await storage.database.fetch(sql)] == [False]
+
+    await eventually(begun)
+    with pytest.raises(migrate.SchemaTooOld, match="lacks indexes"):
+        await migrate.check(storage.database)
+    new = an_order()
+    await storage.orders.add(new, an_event(new))
+    work.cancel()  # a migration that is interrupted leaves an invalid index
+    await asyncio.gather(work, return_exceptions=True)
+    await other.execute("COMMIT")
+    assert await migrate.migrate(storage.database, []) == []
+    assert [row[0] for row in await storage.database.fetch(sql)] == [True]
+
+
+_EXPANDING = re.compile(
+    r"CREATE TABLE |CREATE INDEX |ALTER TABLE \w+ SET \(|"
+    r"ALTER TABLE \w+ ADD COLUMN \w+ \w+(?! NOT NULL$)( NOT NULL DEFAULT .+| DEFAULT .+)?$"
+)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+def test_a_step_that_expands_only_adds(dialect: str) -> None:
+    """The release before writes rows without the new columns, and knows no new table."""
+    steps = [step for step in migrate.known() if step.expands]
+    assert steps
+    for step in steps:
+        for statement in step.statements(dialect):
+            assert _EXPANDING.match(" ".join(statement.split())), statement
+
+
+async def test_an_expansion_of_a_later_release_is_no_reason_to_refuse(
+    url: str, clock: HandClock
+) -> None:
+    """That release is rolled back: its expansions stay, and this one starts again."""
+    await migrate_storage(url)
+    later = migrate.Migration(9999, "later", "-- expands\nCREATE TABLE later (a BIGINT);\n")
+    database = await open_database(url)
+    await migrate.migrate(database, [later])
+    await database.close()
+    storage = await open_storage(url, clock=clock)
+    await storage.ping()
+    await storage.close()
+    assert await migrate_storage(url) == []

@@ -44,6 +44,9 @@ class Watched:
 
         await eventually(there)
 
+    async def alone(self, lock: int, body: Body[T]) -> T:
+        return await self._database.alone(lock, body)
+
     async def scan(self, sql: str, *args: Value) -> Sequence[Row]:
         return await self._database.scan(sql, *args)
 

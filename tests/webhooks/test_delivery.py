@@ -138,7 +138,7 @@ async def test_events_pruned_before_their_delivery_are_reported(scene: Scene) ->
         await scene.deliver()
     pruned, sent = await scene.tries(webhook)
     assert (pruned.event_type, pruned.attempt, pruned.sequence) == (PRUNED, 0, 2)
-    assert pruned.error == "events 1 to 2 were deleted by retention before their delivery"
+    assert pruned.error == "events 1 to 2: deleted by retention, or lost with the database"
     assert (sent.sequence, sent.error) == (3, None)
     (line,) = [line for line in lines if line["event"] == "webhook_events_pruned"]
     assert (line["first"], line["last"], line["log_level"]) == (1, 2, "error")

@@ -994,7 +994,7 @@ export interface components {
         EventsPrunedDetails: {
             /** @description The event that the client has */
             provided: number;
-            /** @description The oldest event that is stored */
+            /** @description The first event that is stored after those */
             oldest: number;
         };
         /** @description Error EVENTS_PRUNED */

@@ -14,8 +14,16 @@ from quietswap.service.storage.sqlite_to_postgres import copy_storage
     "--from", "source", metavar="URL",
     help="Also copy all of sqlite:///FILE into an empty PostgreSQL.",
 )  # fmt: skip
-def migrate(context: OperatorContext, source: str | None) -> None:
-    """Apply the missing migrations. Run it before the first start with PostgreSQL."""
+@click.option(
+    "--restored", is_flag=True,
+    help="The database is a copy without its last commits: use no number of a lost event again.",
+)  # fmt: skip
+def migrate(context: OperatorContext, source: str | None, restored: bool) -> None:
+    """Apply the missing migrations. Run it before the first start with PostgreSQL.
+
+    After the restore of a copy, run it once with --restored, before the service starts: readers of
+    events then learn that some are lost. A promoted standby of PostgreSQL is noticed without it.
+    """
     url = context.settings("storage").storage.url
     copied: dict[str, int] = {}
     with storage_errors(), context.recorded("database_migrated") as record:
@@ -24,7 +32,10 @@ def migrate(context: OperatorContext, source: str | None) -> None:
         if source is not None:
             copied = asyncio.run(copy_storage(source, url))
             record["copied"] = copied
-        if applied or source is not None:
+        if restored:
+            record["restored"] = True
+            context.run(lambda storage: storage.events.skip_lost())
+        if applied or restored or source is not None:
             entry = context.audit("database_migrated", **record)
             context.run(lambda storage: storage.audit.append(entry))
     lines = [
@@ -33,5 +44,7 @@ def migrate(context: OperatorContext, source: str | None) -> None:
     ]
     if applied:
         lines.append(f"applied {len(applied)}: {', '.join(applied)}")
+    if restored:
+        lines.append("numbers of lost events are left out")
     text = "\n".join(lines) or "nothing to do"
     context.result({"applied": list(applied), "copied": copied}, text)

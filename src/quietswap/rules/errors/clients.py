@@ -256,17 +256,20 @@ class EventsPrunedDetails(WireStruct, frozen=True, kw_only=True):
     """Where the stored events begin."""
 
     provided: Annotated[int, doc("The event that the client has")] = 0
-    oldest: Annotated[int, doc("The oldest event that is stored")] = 0
+    oldest: Annotated[int, doc("The first event that is stored after those")] = 0
 
 
 class EventsPruned(RequestError, status=410, shape=EventsPrunedDetails):
-    """The events that follow are no longer stored; `oldest` is the first that is."""
+    """Events that followed are stored no more: deleted by age, or lost with the database.
+
+    `oldest` is the first that is stored after them.
+    """
 
     example = {"provided": 17, "oldest": 1200}
 
     def __init__(self, *, provided: int, oldest: int) -> None:
         super().__init__(
-            f"the events after {provided} are no longer stored; the oldest is {oldest}",
+            f"events after {provided} are no longer stored; the next one is {oldest}",
             {"provided": provided, "oldest": oldest},
             "Read the status of your orders, then follow the stream without a start, or from "
             f"?after={oldest - 1}.",

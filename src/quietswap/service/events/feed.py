@@ -107,7 +107,7 @@ class EventFeed:
         Close it after use. Raises InvalidParameter for a sequence that does not exist yet,
         EventsPruned, TooManyStreams, and StoreUnavailable.
         """
-        span = await self.events.span(client_id)
+        span = await self.events.span(client_id, 0 if after is None else after.sequence)
         start = span.newest if after is None else after.sequence
         if after is not None and start > span.newest:
             raise InvalidParameter(
@@ -115,8 +115,8 @@ class EventFeed:
                 provided=str(start),
                 reason=f"no event has this number yet; the newest is {span.newest}",
             )
-        if span.is_pruned(start):
-            raise EventsPruned(provided=start, oldest=span.oldest)
+        if span.has_gap(start):
+            raise EventsPruned(provided=start, oldest=span.following)
         channel = self._channels.get(client_id)
         if channel is not None and len(channel.streams) >= self._per_client:
             raise TooManyStreams(limit=self._per_client)

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 
 from quietswap.rules.clients import AuditEntry
+from quietswap.rules.orders.stores import StoreUnavailable
 
 Value = str | int | bytes | None
 Row = Sequence[Any]
@@ -30,8 +31,16 @@ class ForeignDatabase(Exception):
     """The SQLite file belongs to another program."""
 
 
+class LockTimeout(StoreUnavailable):
+    """Another transaction held a lock for longer than `lock_timeout`: nothing was done."""
+
+
 class Transaction(Protocol):
     """An open transaction. Its body may await only its `fetch`."""
+
+    @property
+    def dialect(self) -> str:
+        """Return `sqlite` or `postgresql`."""
 
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
         """Run one statement and return its rows (empty without RETURNING)."""
@@ -72,6 +81,12 @@ class Database(Protocol):
 
     async def has_table(self, name: str) -> bool:
         """Return whether the schema has this table."""
+
+    async def alone(self, lock: int, body: Body[T]) -> T:
+        """Run `body` without a time limit while no other process holds the advisory lock `lock`.
+
+        With PostgreSQL it is no transaction: each of its statements is committed by itself.
+        """
 
     async def close(self) -> None:
         """Finish accepted work and close the connections."""

@@ -4,6 +4,11 @@
 sequence: 1, 2, 3 and so on, without gaps. Events of one client become visible in this order, also
 if several processes write. There is no order between clients, so a reader keeps one sequence for
 each client: `newest` says which clients have more, `after` returns it.
+
+A standby that was promoted without the last commits, and a restored database, lack the last numbers
+that were told. They are not given again: numbers go on `LOST` later, so that a reader of the lost
+ones finds a gap. PostgreSQL's timeline tells of the change; for a restore that keeps the timeline,
+and for SQLite, an operator does (`skip_lost`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -39,18 +44,33 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventSpan:
-    """The sequences of one client: of its last event, and of the oldest one that is not pruned.
-
-    Both hold without any stored event: `oldest` is then `newest` + 1, and `newest` 0 before the
-    first one.
+    """The last sequence of one client, 0 before its first event, and the first one that is stored
+    of those that follow a place: `newest` + 1 without any.
     """
 
-    oldest: int
+    following: int
     newest: int
 
-    def is_pruned(self, after: int) -> bool:
-        """Return whether events that follow `after` are no longer stored."""
-        return after + 1 < self.oldest
+    def has_gap(self, place: int) -> bool:
+        """Return whether events that followed `place` were pruned or lost."""
+        return place < self.newest and self.following != place + 1
+
+
+LOST = 1_000_000
+"""More events than one client gets in the hours that a restore may lose."""
+_EPOCHS = {
+    "sqlite": "''",
+    "postgresql": "CASE WHEN pg_is_in_recovery() THEN '' ELSE"
+    " substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END",
+}
+"""The current history: https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES."""
+
+
+def _last(dialect: str) -> str:
+    """Return the SQL of a client's last number, the lost ones included."""
+    epoch = _EPOCHS[dialect]
+    skipped = f"CASE WHEN event_counters.epoch IN ('', {epoch}) THEN 0 ELSE {LOST} END"
+    return f"event_counters.sequence + {skipped}"
 
 
 # The rows of `events`: written with the change of an order, and read back.
@@ -61,10 +81,14 @@ class EventSpan:
 STORED = "event_id, client_id, sequence, type, at_ms, wallet, record, depth, finalized"
 VIEW = ", ".join(OrderView._fields)
 """The RETURNING list of a statement that writes an order."""
-_NEXT = """
-INSERT INTO event_counters (client_id, sequence) VALUES (?, 1)
-ON CONFLICT (client_id) DO UPDATE SET sequence = event_counters.sequence + 1 RETURNING sequence
-"""
+_NEXT = {
+    dialect: f"""
+INSERT INTO event_counters (client_id, sequence, epoch) VALUES (?, 1, {epoch})
+ON CONFLICT (client_id) DO UPDATE SET sequence = {_last(dialect)} + 1, epoch = excluded.epoch
+RETURNING sequence
+"""  # noqa: S608
+    for dialect, epoch in _EPOCHS.items()
+}
 _INSERT = f"INSERT INTO events ({STORED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(dict[str, Any])
@@ -81,7 +105,7 @@ async def write_event(
     change = change_by(event.event_type)
     if change is None:
         return
-    rows = await transaction.fetch(_NEXT, order.client_id)
+    rows = await transaction.fetch(_NEXT[transaction.dialect], order.client_id)
     named = zip(OrderView._fields, view, strict=True)
     record = {name: value for name, value in named if value is not None}
     place = (f"evt_{order.order_id}_{version}", order.client_id, rows[0][0], change.value)
@@ -111,9 +135,9 @@ def stored_event(row: Row) -> StoredEvent:
 _AFTER = f"""
 SELECT {STORED} FROM events WHERE client_id = ? AND sequence > ? ORDER BY sequence LIMIT ?
 """  # noqa: S608
-_SPAN = """
-SELECT c.sequence, (SELECT MIN(e.sequence) FROM events e WHERE e.client_id = c.client_id)
-FROM event_counters c WHERE c.client_id = ?
+_FOLLOWING = """
+(SELECT MIN(e.sequence) FROM events e
+WHERE e.client_id = event_counters.client_id AND e.sequence > ?)
 """
 _PURGE = """
 DELETE FROM events WHERE (client_id, sequence) IN (
@@ -133,20 +157,29 @@ class EventStore(Store):
         for start in range(0, len(wanted), _CLIENTS):
             some = wanted[start : start + _CLIENTS]
             marks = ", ".join("?" for _ in some)
+            last = _last(self._database.dialect)
             rows = await self._database.fetch(
-                f"SELECT client_id, sequence FROM event_counters WHERE client_id IN ({marks})",  # noqa: S608
+                f"SELECT client_id, {last} FROM event_counters WHERE client_id IN ({marks})",  # noqa: S608
                 *some,
             )
             found.update({row[0]: row[1] for row in rows})
         return found
 
-    async def span(self, client_id: str) -> EventSpan:
-        """Return the oldest and the newest sequence of a client."""
-        rows = await self._database.fetch(_SPAN, client_id)
+    async def span(self, client_id: str, place: int = 0) -> EventSpan:
+        """Return the newest sequence of a client, and the first stored one after `place`."""
+        last = _last(self._database.dialect)
+        rows = await self._database.fetch(
+            f"SELECT {last}, {_FOLLOWING} FROM event_counters WHERE client_id = ?",  # noqa: S608
+            place, client_id,
+        )  # fmt: skip
         if not rows:
-            return EventSpan(oldest=1, newest=0)
-        newest, oldest = rows[0]
-        return EventSpan(newest + 1 if oldest is None else oldest, newest)
+            return EventSpan(following=1, newest=0)
+        newest, following = rows[0]
+        return EventSpan(newest + 1 if following is None else following, newest)
+
+    async def skip_lost(self) -> None:
+        """Leave the numbers out that a restored copy lacks. Call it once after a restore."""
+        await self._database.change(f"UPDATE event_counters SET sequence = sequence + {LOST}")  # noqa: S608
 
     async def after(self, client_id: str, sequence: int, limit: int) -> Sequence[StoredEvent]:
         """Return up to `limit` events of a client that follow `sequence`, oldest first.

@@ -16,9 +16,10 @@ from typing import Any
 import asyncpg  # type: ignore[import-untyped]
 
 from quietswap.rules.orders.stores import StoreUnavailable
-from quietswap.service.storage.database import Body, Row, T, Value, numbered
+from quietswap.service.storage.database import Body, LockTimeout, Row, T, Value, numbered
 
 _CLOSE_WITHIN_S = 5.0
+_LOCK_EVERY_S = 0.5
 _TOO_MANY = "too many calls are waiting for PostgreSQL"
 
 _CUT = (
@@ -171,6 +172,20 @@ class PostgresDatabase:
         rows = await self.fetch("SELECT to_regclass(CAST(? AS text)) IS NOT NULL", name)
         return bool(rows[0][0])
 
+    async def alone(self, lock: int, body: Body[T]) -> T:
+        async def run(connection: Any) -> T:
+            try:
+                await connection.execute("SET statement_timeout = 0")
+                # A statement that waits for the lock would have a snapshot, for which the building
+                # of an index by the lock's holder waits.
+                while not await connection.fetchval(_TAKE, lock):  # noqa: ASYNC110
+                    await asyncio.sleep(_LOCK_EVERY_S)
+                return await body(_Inside(connection))
+            finally:
+                connection.terminate()  # its setting and its lock end with it
+
+        return await self._call(run, bounded=False)
+
     async def close(self) -> None:
         try:
             async with asyncio.timeout(_CLOSE_WITHIN_S):
@@ -209,6 +224,8 @@ class PostgresDatabase:
                 raise _Demoted(_told(error)) from error
             if isinstance(error, (_Demoted, TimeoutError)):
                 raise
+            if isinstance(error, asyncpg.LockNotAvailableError):
+                raise LockTimeout(_told(error)) from error
             raise StoreUnavailable(_told(error)) from error
         except asyncpg.InterfaceError as error:
             if not self._pool.is_closing():
@@ -273,6 +290,8 @@ def _is_gone(connection: Any) -> bool:
 
 
 class _Inside:
+    dialect = "postgresql"
+
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 

@@ -218,6 +218,9 @@ class SqliteDatabase:
         except TimeoutError as error:
             raise StoreUnavailable("the SQLite file did not take a write in time") from error
 
+    async def alone(self, lock: int, body: Body[T]) -> T:
+        return await self.transact(body, bounded=False)
+
     async def has_table(self, name: str) -> bool:
         sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
         return bool(await self.fetch(sql, name))

@@ -52,6 +52,8 @@ def translated(error: sqlite3.Error) -> Exception:
 class SqliteTransaction:
     """An open transaction of `connection`. Its calls never suspend. Implements Transaction."""
 
+    dialect = "sqlite"
+
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 

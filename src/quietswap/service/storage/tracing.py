@@ -30,5 +30,8 @@ class TracedDatabase:
     async def has_table(self, name: str) -> bool:
         return await self._database.has_table(name)
 
+    async def alone(self, lock: int, body: Body[T]) -> T:
+        return await self._database.alone(lock, body)
+
     async def close(self) -> None:
         await self._database.close()

@@ -204,15 +204,15 @@ class DeliverEvents:
     async def _without_pruned(
         self, webhook: Webhook, batch: Sequence[StoredEvent]
     ) -> Webhook | None:
-        """Report events that were pruned before their delivery, and move the cursor behind them."""
-        span = None if batch else await self.events.span(webhook.client_id)
-        last = (span.oldest if span else batch[0].sequence) - 1
+        """Report events that are stored no more before their delivery: move the cursor behind."""
+        span = None if batch else await self.events.span(webhook.client_id, webhook.cursor)
+        last = (span.following if span else batch[0].sequence) - 1
         if last <= webhook.cursor:
             return webhook
         first, now = webhook.cursor + 1, self.clock.now_ms()
         observe.webhook_events_pruned(webhook.webhook_id, first, last)
         after = replace(webhook, cursor=last, failures=0, next_try_ms=0)
-        reason = f"events {first} to {last} were deleted by retention before their delivery"
+        reason = f"events {first} to {last}: deleted by retention, or lost with the database"
         delivery = replace(untried(webhook, Message("", PRUNED, last, b""), now, reason), attempt=0)
         return after if await self.webhooks.record(webhook, after, delivery) else None
 
