@@ -15,18 +15,15 @@ from quietswap.service.base.http_client import HttpClient
 from quietswap.service.node.multicall import MULTICALL3
 from quietswap.service.node.simulation.routes import TransferFeeMeter
 from quietswap.service.node.token_metadata import TokenReader
+from quietswap.service.node.work import PLACES, Lane
 from quietswap.service.wallet_rpc import node as wallet_node
-from quietswap.service.wallet_rpc.node import (
-    MOST_TOGETHER,
-    QUICK_PLACES,
-    SLOW_PLACES,
-    WalletNodeClient,
-)
+from quietswap.service.wallet_rpc.node import MOST_TOGETHER, WalletNodeClient
 from tests.chain.fake_node import FakeNode, Refusal, fake_node
 from tests.fake_web import Answer, Request, serving
 from tests.manual_clock import ManualClock
 from tests.waiting import WITHIN_S, eventually
 
+SLOW_PLACES, QUICK_PLACES = PLACES[Lane.OPEN][0], PLACES[Lane.USUAL][0]
 ODD = b'{ "n" : 1.50, "big": 1e400, "s":"\\u00e9" }'
 
 

@@ -14,8 +14,8 @@ from quietswap.rules.clients import visitor_id
 from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service.api.operation import ApiOptions, WalletRpcOptions
 from quietswap.service.base.http_client import HttpClient
+from quietswap.service.node import work as node_work
 from quietswap.service.server.app import create_api
-from quietswap.service.wallet_rpc import node as wallet_node
 from quietswap.service.wallet_rpc.node import WalletNodeClient
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
@@ -160,7 +160,7 @@ async def test_one_visitor_does_not_stop_the_reads_of_a_client(
 ) -> None:
     """18 bodies over 8 sessions, whose senders do not wait: the node has one of them."""
     node, client = busy
-    monkeypatch.setattr(wallet_node, "TURN_S", 10 * WITHIN_S)  # nothing goes on by giving up
+    monkeypatch.setattr(node_work, "TURN_S", 10 * WITHIN_S)  # nothing goes on by giving up
     loops = [request("eth_call", [{"to": WALLET}])] * 25
     bodies = [
         asyncio.ensure_future(post(client, loops, f"/rpc/qr_{n % 8:064x}")) for n in range(18)

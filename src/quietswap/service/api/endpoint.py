@@ -18,6 +18,7 @@ from quietswap.rules.wire import Envelope
 from quietswap.service.api.json import send_json
 from quietswap.service.api.operation import Answer, ApiOptions, ApiRequest, Operation, UseCases
 from quietswap.service.api.parsing.body import BodyMemory, check_media_type, parse_body, read_body
+from quietswap.service.node import work as node_work
 
 _encode = msgspec.json.Encoder().encode
 
@@ -53,6 +54,7 @@ class OperationEndpoint:
             raise HTTPException(405, headers={"Allow": ", ".join(self.by_method)})
         if operation.needs_trade and scope["user"].scope is not KeyScope.TRADE:
             raise Forbidden(scope=scope["user"].scope.value, required=KeyScope.TRADE.value)
+        node_work.begin(scope["user"].client_id)
         if operation.body:
             with self.body_memory.reserve(scope["user"].client_id) as grow:
                 body = await self._body(operation, scope, receive, grow)

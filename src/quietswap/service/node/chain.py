@@ -38,6 +38,7 @@ from quietswap.service.node.simulation.dry_run import DryRunCodec, plain_call, r
 from quietswap.service.node.simulation.overrides import SimulationUnsupported
 from quietswap.service.node.simulation.routes import MeasuresItself, measures_itself
 from quietswap.service.node.simulation.simulator import SwapSimulator
+from quietswap.service.node.work import TokenCosts, shared
 
 _SETTLER_VIEWS = (
     ViewCall(settlers.DEPLOYER, settlers.OWNER_OF),
@@ -56,7 +57,8 @@ class NodeChain:
 
     `head_ttl_s`: time to live of the cached head; `batch_size`: most calls in one batch (hosted
     nodes refuse more than 100 to 1000); `below`: random numbers that a simulated contract must not
-    predict; `measures_itself`: routes that need a measurement of the buy token's transfer fee.
+    predict; `measures_itself`: routes that need a measurement of the buy token's transfer fee;
+    `costs` gets what the code of tokens costs.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class NodeChain:
         unknown_token_s: float = 60.0,
         below: RandBelow = secrets.randbelow,
         measures_itself: MeasuresItself = measures_itself,
+        costs: TokenCosts | None = None,
     ) -> None:
         self._rpc = rpc
         self._clock = clock
@@ -77,7 +80,9 @@ class NodeChain:
         """Calls of one batch, beside those that tell the chain and the block."""
         self._below = below
         self._newest = NewestBlock(clock)
-        self._simulator = SwapSimulator(rpc, clock, below=below, measures_itself=measures_itself)
+        self._simulator = SwapSimulator(
+            rpc, clock, below=below, measures_itself=measures_itself, costs=costs
+        )
         self._tokens = metadata.TokenMetadataCache(clock, unknown_for_s=unknown_token_s)
         self._settlers: tuple[frozenset[Address], float] | None = None
         self._settlers_in_flight: SingleFlight[None, frozenset[Address]] = SingleFlight()
@@ -209,7 +214,9 @@ class NodeChain:
 
     async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
         views = [multicall.eth_balance(wallet), ViewCall(token, erc20.balance_of(wallet))]
-        eth, held = reads.amounts((await self._recent([multicall.call(views)]))[0], 2)
+        eth, held = reads.amounts(
+            (await self._recent([multicall.call(views, gas=_VIEWS_GAS)]))[0], 2
+        )
         return eth, held
 
     async def _recent(self, calls: Sequence[RpcCall]) -> list[Result]:
@@ -266,7 +273,8 @@ class NodeChain:
     async def _ask_settlers(self) -> frozenset[Address]:
         """Read the current Settler and the previous one, which stays valid, at one block."""
         asked_at = self._clock.monotonic()
-        found = settlers.genuine(*await multicall.read_views(self._rpc, _SETTLER_VIEWS))
+        with shared():
+            found = settlers.genuine(*await multicall.read_views(self._rpc, _SETTLER_VIEWS))
         self._settlers = found, asked_at
         return found
 
@@ -359,7 +367,7 @@ def _facts_calls(wallet: Address, token: Address, spender: Address) -> list[RpcC
         RpcCall("eth_blockNumber"),
         reads.count(wallet, "latest"),
         RpcCall("eth_getCode", (wallet, "latest")),
-        multicall.call(views),
+        multicall.call(views, gas=_VIEWS_GAS),
     ]
 
 

@@ -54,9 +54,11 @@ def eth_balance(holder: Address) -> ViewCall:
     return ViewCall(MULTICALL3, _ETH_BALANCE + address_word(holder))
 
 
-async def read_views(rpc: NodeReads, views: Sequence[ViewCall]) -> list[bytes | None]:
+async def read_views(
+    rpc: NodeReads, views: Sequence[ViewCall], *, gas: int | None = None
+) -> list[bytes | None]:
     """Return the result of each view at the latest block, as `answers`. Raises NodeUnavailable."""
-    return answers((await rpc.batch([call(views)]))[0], len(views))
+    return answers((await rpc.batch([call(views, gas=gas)]))[0], len(views))
 
 
 def call(views: Sequence[ViewCall], *, gas: int | None = None, at: str = "latest") -> RpcCall:

@@ -7,6 +7,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -39,6 +40,7 @@ from quietswap.service.base.http_client import (
     HttpReply,
     HttpTimeout,
 )
+from quietswap.service.node.work import Lane, NodeWork
 
 MAX_BYTES = 32 * 1024 * 1024
 """Bytes. A full block of calldata has several megabytes of JSON."""
@@ -186,7 +188,7 @@ class NodeRpcClient:
     `timeout_s` limits one attempt at one node, `batch_size` the calls in one batch.
     Each answer of a node contains its chain id: one URL may lead to another chain at any time, and
     an answer of another chain than `chain_id` is never used. With several nodes, the height of all
-    is read every `probe_pause_s` seconds.
+    is read every `probe_pause_s` seconds. What a request makes a node do takes a place of `work`.
     """
 
     def __init__(
@@ -204,8 +206,10 @@ class NodeRpcClient:
         max_bytes: int = MAX_BYTES,
         batch_size: int = 100,
         on_failure: Callable[[str, str, str], None] = observe.node_failed,
+        work: NodeWork | None = None,
     ) -> None:
         self._http = http
+        self._work = work
         self._clock = clock
         self._timeout_s = timeout_s
         self._chain_id = chain_id
@@ -235,7 +239,7 @@ class NodeRpcClient:
 
         Raises NodeUnavailable if no node returned a complete response. An RpcError is returned only
         after all usable nodes were tried, unless the call caused it. `post` sends it to a node, by
-        default at once.
+        default at once, or in the turn of the request that needs it.
         """
         if not calls:
             return []  # nodes reject an empty batch
@@ -244,7 +248,7 @@ class NodeRpcClient:
         reasons = []
         for node in self._nodes.usable(call.method for call in calls):
             try:
-                asking = self._ask(node, calls, post or self._post)
+                asking = self._ask(node, calls, post or self._post_for(calls))
                 results = await observe.in_span("node", asking, node=node.name)
             except _NoAnswer as error:
                 reasons.append(f"{node.name}: {error}")
@@ -289,6 +293,14 @@ class NodeRpcClient:
         if error.kind not in _STILL_SERVES:
             node.circuit.record_failure()
         self._on_failure(node.name, error.kind, str(error))
+
+    def _post_for(self, calls: Sequence[RpcCall]) -> Post:
+        lane = self._work.lane(calls) if self._work else None
+        return self._post if lane is None else partial(self._post_in_turn, lane)
+
+    async def _post_in_turn(self, lane: Lane, url: str, body: bytes) -> HttpReply:
+        assert self._work is not None
+        return await self._work.in_turn(lane, url, lambda: self._post(url, body))
 
     async def _post(self, url: str, body: bytes) -> HttpReply:
         return await self._http.post(

@@ -31,6 +31,7 @@ from quietswap.service.base.http_client import HttpClient, HttpError
 from quietswap.service.node import multicall
 from quietswap.service.node.multicall import BLOCK_TIMESTAMP, MULTICALL3, ViewCall
 from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.node.work import asking_party, shared
 
 _REPORT = Decimal("0.02")
 _REFUSE = Decimal("0.05")
@@ -71,7 +72,7 @@ class UsdPrices:
         self._others = [pools, *web]
         self._clock = clock
         self._on_doubt = on_doubt
-        self._in_flight: SingleFlight[Address, Decimal | None] = SingleFlight()
+        self._in_flight: SingleFlight[tuple[Address, str], Decimal | None] = SingleFlight()
 
         def expires(_: Address, entry: tuple[Decimal | None, float], __: float) -> float:
             price, asked_at = entry
@@ -85,7 +86,8 @@ class UsdPrices:
         known = {token: entry[0] for token in tokens if (entry := self._cache.get(token))}
         missing = [token for token in dict.fromkeys(tokens) if token not in known]
         if missing:
-            asked = (self._in_flight(token, partial(self._ask, token)) for token in missing)
+            party = asking_party()
+            asked = (self._in_flight((each, party), partial(self._ask, each)) for each in missing)
             known |= zip(missing, await asyncio.gather(*asked), strict=True)
         return [known[token] for token in tokens]
 
@@ -204,7 +206,8 @@ class Chainlink:
             ViewCall(feed.address, feeds.LATEST_ROUND_DATA),
         ]
         try:
-            block_time, round_data = await multicall.read_views(self._rpc, views)
+            with shared():
+                block_time, round_data = await multicall.read_views(self._rpc, views)
         except NodeUnavailable:
             return None
         when, clock_s = erc20.read_uint(block_time), self._clock.now_ms() // 1000

@@ -18,6 +18,7 @@ from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
 from quietswap.service.clients.failures import service_unavailable
+from quietswap.service.node.work import name_tokens
 from quietswap.service.prices.usd import UsdPrices
 from quietswap.service.quoting.routes import no_route_error, tradable_tokens
 from quietswap.service.quoting.sources import Source, SourceAnswer, SourceFanOut, SourcePauses
@@ -68,6 +69,7 @@ class QuotePrice:
 
         Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
         """
+        name_tokens(ask.sell_token, ask.buy_token)
         await self.pauses.refresh()
         swap = ask.sell_token, ask.buy_token, ask.sell_amount
         known = self._answers.get(swap)

@@ -45,6 +45,7 @@ from quietswap.service.clients.failures import (
     require_within_limits,
     service_unavailable,
 )
+from quietswap.service.node.work import name_tokens
 from quietswap.service.prices.usd import UsdPrices
 from quietswap.service.quoting.routes import (
     CollectedRoutes,
@@ -131,6 +132,7 @@ class QuoteSwap:
 
         Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
         """
+        name_tokens(ask.sell_token, ask.buy_token)
         await self.pauses.refresh()
         pair = ask.sell_token, ask.buy_token
         await require_within_limits(self.usage, self.clock, key, ask.wallet, *pair)

@@ -18,6 +18,7 @@ from quietswap.service.node.chain import NodeChain
 from quietswap.service.node.rpc import NodeRpcClient
 from quietswap.service.node.simulation.routes import TransferFeeMeter
 from quietswap.service.node.token_metadata import TokenReader
+from quietswap.service.node.work import NodeWork, TokenCosts
 from quietswap.service.orders.cancel import CancelOrder
 from quietswap.service.orders.export import ExportOrders, GetOrderStatistics
 from quietswap.service.orders.history import GetOrderHistory, GetOrderStatus
@@ -75,6 +76,8 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
     is_web_enabled(settings)
     http = HttpClient(user_agent=settings.quotes.client_name)
     node = settings.node
+    costs = TokenCosts(clock, factories.hub_tokens(settings))
+    work = NodeWork(costs)
     rpc = NodeRpcClient(
         http,
         node.urls,
@@ -82,6 +85,7 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
         timeout_s=node.timeout_s,
         max_lag_blocks=node.max_lag_blocks,
         batch_size=node.batch_size,
+        work=work,
     )
     web = settings.prices
     gecko = CoinGecko(http, clock, url=web.coingecko_url, key=web.coingecko_key)
@@ -91,7 +95,7 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
     return ExternalServices(
         http=http,
         rpc=rpc,
-        chain=NodeChain(rpc, clock, head_ttl_s=min(0.9, settings.tracking.poll_s / 2)),
+        chain=NodeChain(rpc, clock, head_ttl_s=min(0.9, settings.tracking.poll_s / 2), costs=costs),
         wallet_node=WalletNodeClient(
             http,
             node.urls,
@@ -100,6 +104,7 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
             max_lag_blocks=node.max_lag_blocks,
             max_bytes=settings.wallet_rpc.max_result_bytes,
             batch_size=node.batch_size,
+            work=work,
         ),
         prices=UsdPrices(
             Chainlink(rpc, clock),
@@ -111,7 +116,9 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
         ),
         pools=pools,
         relays=factories.make_relays(settings, http, clock),
-        sources=tuple(factories.make_source(settings, name, http, rpc, clock) for name in names),
+        sources=tuple(
+            factories.make_source(settings, name, http, rpc, clock, costs) for name in names
+        ),
         webhooks=webhooks.make_callers(settings, clock),
     )
 

@@ -27,6 +27,7 @@ from quietswap.service.api.parsing.headers import Network
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.http_client import HttpClient, can_be_asked
 from quietswap.service.node.rpc import NodeReads
+from quietswap.service.node.work import TokenCosts
 from quietswap.service.quoting.sources import Source
 from quietswap.service.quoting.swap import SwapQuotePolicy
 from quietswap.service.quoting.wrap import WrapQuotePolicy
@@ -230,12 +231,17 @@ def relay_urls(settings: Settings) -> Mapping[int, str]:
     return {FIRST_TIER: first.url} | ({BACKUP_TIER: backup.url} if backup else {})
 
 
-def make_source(
-    settings: Settings, name: str, http: HttpClient, node: NodeReads, clock: Clock
+def make_source(  # noqa: PLR0917
+    settings: Settings,
+    name: str,
+    http: HttpClient,
+    node: NodeReads,
+    clock: Clock,
+    costs: TokenCosts,
 ) -> Source:
     """Return a source with its circuit breaker and its request budget. Raises BadSettings."""
     if VENDORS[name].url is None:
-        adapter: VendorAdapter = _adapter_class(name)(node, clock, hub_tokens(settings))
+        adapter: VendorAdapter = _adapter_class(name)(node, clock, hub_tokens(settings), costs)
     else:
         adapter = make_adapter(settings, name, http)
     return Source(adapter, request_budget(settings, name), clock)

@@ -54,6 +54,7 @@ from quietswap.service.base.clock import Clock
 from quietswap.service.node import multicall
 from quietswap.service.node.multicall import LimitedAnswer, LimitedCall, ViewCall
 from quietswap.service.node.rpc import NodeReads
+from quietswap.service.node.work import TokenCosts
 
 QUOTER = Address("0x61fFE014bA17989E743c5F6cB21bF9697530B21e")
 """QuoterV2 (https://docs.uniswap.org/contracts/v3/reference/deployments)."""
@@ -63,6 +64,8 @@ REMEMBERED_S = 300.0
 """How long an amount that ran out of gas, or a token of which every quote did, is not asked for."""
 QUOTE_GAS = 500_000
 """Gas of one quote for each of its pools: some 100,000 are usual, 25,000 more for each tick."""
+CHEAP_GAS = 300_000
+"""The most gas of a quote, for each of its pools, whose tokens count as cheap."""
 _STATE_GAS = 50_000
 """Gas of one view of a pool. The code of pools is Uniswap's."""
 _USED_UP = Fraction(3, 4)
@@ -94,7 +97,14 @@ class Adapter:
     name = VENDOR.name
     slippage_bps = (0, 10_000)
 
-    def __init__(self, node: NodeReads, clock: Clock, hubs: Sequence[Address]) -> None:
+    def __init__(
+        self,
+        node: NodeReads,
+        clock: Clock,
+        hubs: Sequence[Address],
+        costs: TokenCosts | None = None,
+    ) -> None:
+        self._costs = costs or TokenCosts(clock, hubs)
         self._node = node
         self._clock = clock
         self._hubs = tuple(hubs)
@@ -222,10 +232,12 @@ class Adapter:
         results = iter(await self._node.batch(calls))
         if states:
             self._store(pools, multicall.answers(next(results), len(states)))
-        return {
-            path: self._outputs(path, amounts, _limited(result, quote))
-            for (path, amounts), quote, result in zip(asked.items(), quotes, results, strict=True)
-        }
+        rows = zip(asked.items(), quotes, results, strict=True)
+        answers = {path: _limited(result, quote) for (path, _), quote, result in rows}
+        for path, answered in answers.items():
+            cheap = CHEAP_GAS * len(path.pools)
+            self._costs.measured(path.tokens, is_cheap=all(one.gas <= cheap for one in answered))
+        return {path: self._outputs(path, asked[path], each) for path, each in answers.items()}
 
     def _store(self, pools: Sequence[Pool], answers: Sequence[bytes | None]) -> None:
         left, now = iter(answers), self._clock.monotonic()

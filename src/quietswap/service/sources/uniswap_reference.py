@@ -5,6 +5,7 @@ provide cheaply.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from decimal import Decimal
 from statistics import median
 
@@ -22,6 +23,7 @@ from quietswap.service.base.concurrency import SingleFlight
 from quietswap.service.node import multicall
 from quietswap.service.node.multicall import BLOCK_TIMESTAMP, MULTICALL3, ViewCall
 from quietswap.service.node.rpc import NodeReads
+from quietswap.service.node.work import asking_party, shared
 from quietswap.service.sources.uniswap import depth_of, state_views
 
 LEAST_WETH = 10
@@ -34,6 +36,8 @@ _COUNTED = {
     Address("0xdAC17F958D2ee523a2206206994597C13D831ec7"): 6,
 }
 """Tokens that pools are counted in, with their decimals: WETH, USDC and USDT, by their feeds."""
+_GAS = 5_000_000
+"""Of all views together. `decimals` of the token is the last one: it may burn what is left."""
 _TTL_S = 12.0
 _CACHED = 2_000
 
@@ -44,7 +48,7 @@ class PoolPrices:
     def __init__(self, node: NodeReads, clock: Clock) -> None:
         self._node = node
         self._clock = clock
-        self._in_flight: SingleFlight[Address, Decimal | None] = SingleFlight()
+        self._in_flight: SingleFlight[tuple[Address, str], Decimal | None] = SingleFlight()
         self._known: TTLCache[Address, Decimal | None]
         self._known = TTLCache(_CACHED, _TTL_S, timer=clock.monotonic)
 
@@ -53,7 +57,7 @@ class PoolPrices:
         try:
             return self._known[token]
         except KeyError:
-            price = await self._in_flight(token, lambda: self._read(token))
+            price = await self._in_flight((token, asking_party()), lambda: self._read(token))
         self._known[token] = price
         return price
 
@@ -76,8 +80,10 @@ class PoolPrices:
 
     async def _read(self, token: Address) -> Decimal | None:
         try:
-            views = [ViewCall(token, DECIMALS), *_views(token)]
-            decimals, *answers = await multicall.read_views(self._node, views)
+            with shared() if token in FEEDS else nullcontext():
+                *answers, decimals = await multicall.read_views(
+                    self._node, [*_views(token), ViewCall(token, DECIMALS)], gas=_GAS
+                )
         except NodeUnavailable:
             return None
         scale, price = read_uint(decimals), _usd(token, answers, self._clock.now_ms() // 1000)

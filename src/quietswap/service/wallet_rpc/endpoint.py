@@ -27,6 +27,7 @@ from quietswap.service.api.parsing.body import (
 )
 from quietswap.service.api.parsing.headers import client_address
 from quietswap.service.base.clock import Clock
+from quietswap.service.node import work as node_work
 from quietswap.service.wallet_rpc import parameters, wire
 from quietswap.service.wallet_rpc.dispatch import WalletRpc
 from quietswap.service.wallet_rpc.parameters import RpcError
@@ -113,6 +114,7 @@ class WalletRpcEndpoint:
         limits = self.options.limits
         if token is not None:
             observe.wallet_rpc_token_recognised(token.id, token.client_id)
+            node_work.begin(token.client_id)
             if token.is_of_web_session:  # anybody may open sessions: their own limits bound nobody
                 most = self.options.wallet_rpc.visitor_limit
                 text = f"more than {most} requests in {limits.window_s} seconds; nothing was sent"

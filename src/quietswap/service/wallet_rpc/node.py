@@ -1,11 +1,10 @@
 """Reads that clients and wallets choose, from the operator's nodes, in turn.
 
 They have a node pool of their own: what they ask cannot open the circuit of a node that quotes and
-the tracker use. And they have few places at each node, which the service's own reads do not need.
+the tracker use. Their places at each node are those of the account of node work.
 """
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,9 +14,9 @@ from quietswap.rules.chain.rpc_wire import NodeAnswer, Result, RpcCall, RpcError
 from quietswap.rules.clients import Party, party_of
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
-from quietswap.service.base.concurrency import FairTurns
 from quietswap.service.base.http_client import HttpClient, HttpReply, HttpTimeout
 from quietswap.service.node.rpc import NodeReads, NodeRpcClient
+from quietswap.service.node.work import Lane, NodeWork, TokenCosts
 
 _SLOW = frozenset(
     ("eth_call", "eth_estimateGas", "eth_simulateV1", "eth_getLogs", "eth_feeHistory")
@@ -25,14 +24,8 @@ _SLOW = frozenset(
 """Methods of which one call may take a core for long."""
 _BLOCKS = frozenset(("eth_getBlockByNumber", "eth_getBlockByHash"))
 """These as well, with whole transactions."""
-SLOW_PLACES = 2
-"""Batches with such calls at one node at a time, of which one client has one."""
-QUICK_PLACES = 16
-"""Other batches at one node at a time, of which one client has half."""
 MOST_TOGETHER = 25
 """Slow calls in one batch. A larger one is split, so that callers take turns."""
-TURN_S = 10.0
-"""So long a batch waits for a place."""
 HELD_S = 60.0
 """Longest time that a batch has its place, in which a node also executes 25 calls with all gas."""
 
@@ -41,8 +34,7 @@ class WalletNodeClient:
     """Concurrent reads of one caller are merged, slow and quick ones apart.
 
     `timeout_s` limits the wait for one attempt at one node, `max_bytes` the response to one batch.
-    A batch of slow calls keeps its place until the node has answered or ended the connection: a
-    node does not stop because nobody waits any more.
+    A batch of slow calls keeps its place until the node has answered or ended the connection.
     """
 
     def __init__(
@@ -55,6 +47,7 @@ class WalletNodeClient:
         max_lag_blocks: int,
         max_bytes: int,
         batch_size: int = 100,
+        work: NodeWork | None = None,
     ) -> None:
         self._http = http
         self._timeout_s = timeout_s
@@ -69,11 +62,7 @@ class WalletNodeClient:
             batch_size=batch_size,
             on_failure=_report,
         )
-        self._slow = defaultdict[str, FairTurns](lambda: FairTurns(SLOW_PLACES, 1))
-        self._quick = defaultdict[str, FairTurns](
-            lambda: FairTurns(QUICK_PLACES, QUICK_PLACES // 2)
-        )
-        self._exchanges: set[asyncio.Task[HttpReply]] = set()
+        self._work = work or NodeWork(TokenCosts(clock))
         # one place of a client: what waits for it goes together
         self._merged_slow = MergedCalls(self._send, at_once=2)
         self._merged_quick = MergedCalls(self._send)
@@ -107,42 +96,28 @@ class WalletNodeClient:
 
     async def _post_quick(self, party: Party, url: str, body: bytes) -> HttpReply:
         """Send a batch in its turn. Raises HttpError, and NodeUnavailable without a place."""
-        turns = self._quick[url]
-        await _wait_for_turn(turns, party)
-        try:
-            return await self._post(url, body, self._timeout_s)
-        finally:
-            turns.give_back(party)
+        return await self._work.held(
+            Lane.USUAL, url, party, lambda: self._post(url, body, self._timeout_s)
+        )
 
     async def _post_slow(self, party: Party, url: str, body: bytes) -> HttpReply:
-        """The same for slow calls: the place is given back when the exchange ends."""
-        turns = self._slow[url]
-        await _wait_for_turn(turns, party)
-        exchange = asyncio.create_task(self._post(url, body, HELD_S))
-        self._exchanges.add(exchange)
-        exchange.add_done_callback(partial(self._ended, turns, party))
-        done, _ = await asyncio.wait({exchange}, timeout=self._timeout_s)
-        if not done:
-            raise HttpTimeout("no complete response in time")
-        return exchange.result()
+        """The same for slow calls, of which the node may work on one for longer than is waited."""
+        try:
+            return await self._work.held(
+                Lane.OPEN, url, party, lambda: self._post(url, body, HELD_S), self._timeout_s
+            )
+        except TimeoutError:
+            raise HttpTimeout("no complete response in time") from None
 
     async def _post(self, url: str, body: bytes, timeout_s: float) -> HttpReply:
         return await self._http.post(
             url, body, timeout_s=timeout_s, max_bytes=self._max_bytes, repeatable=True
         )
 
-    def _ended(self, turns: FairTurns, party: Party, exchange: "asyncio.Task[HttpReply]") -> None:
-        self._exchanges.discard(exchange)
-        if not exchange.cancelled():
-            exchange.exception()  # nobody may wait for it any more
-        turns.give_back(party)
-
     async def close(self) -> None:
         """Cancel reads that are in flight, and the running node check, if any."""
         await asyncio.gather(self._merged_slow.close(), self._merged_quick.close())
-        for exchange in self._exchanges:
-            exchange.cancel()
-        await asyncio.gather(*self._exchanges, return_exceptions=True)
+        await self._work.close()
         await self._rpc.close()
 
 
@@ -155,13 +130,6 @@ class _ReadsOfOne:
 
     async def batch(self, calls: Sequence[RpcCall]) -> list[Result]:
         return await self.nodes.batch(calls, self.party)
-
-
-async def _wait_for_turn(turns: FairTurns, party: Party) -> None:
-    """Take a place. Raises NodeUnavailable if there is none in time."""
-    if not await turns.take(party, TURN_S):
-        text = f"no place at the node within {TURN_S:g} s: earlier reads are still there"
-        raise NodeUnavailable(text)
 
 
 def _is_slow(call: RpcCall) -> bool:

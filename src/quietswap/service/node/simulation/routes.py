@@ -6,7 +6,7 @@ with the minimum, it also measures the transfer fee of the buy token.
 """
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -78,6 +78,8 @@ class RouteSimulationCodec:
 
     _further = 0
     """Views that a subclass appends to the second block."""
+    dearest_view = 0
+    """Gas of the dearest view of the two tokens so far."""
 
     def __init__(
         self,
@@ -210,6 +212,7 @@ class RouteSimulationCodec:
         if isinstance(result, RpcErrorObject):
             return _not_simulated(result)
         [(block, (sell, buy, *allowed))] = codec.read_blocks(result, 2 + len(self._spenders))
+        self._note_views((sell, buy, *allowed))
         numbers = [one.number for one in allowed]
         return BalancesBefore(
             block, sell.number, buy.number, dict(zip(self._spenders, numbers, strict=True))
@@ -228,6 +231,7 @@ class RouteSimulationCodec:
             return SimulationResult(None, reason=_not_simulated(result)), 0
         after_count = 2 + self._further + (STEPS if self.measures_itself(route) else 0)
         (block, (swap,)), (_, after) = codec.read_blocks(result, 1, after_count)
+        self._note_views(after)
         if block != before.block:
             return SimulationResult(None, reason=OTHER_BLOCK), 0
         held, approved = before.sell or 0, before.allowances[route.spender]
@@ -249,6 +253,9 @@ class RouteSimulationCodec:
         received = max(buy - before.buy, 0)
         broken = self._broken(swap, before, route, received, after)
         return SimulationResult(True, received, swap.gas, None, broken, limit, block), swap.gas
+
+    def _note_views(self, views: Iterable[codec.SimulatedCall]) -> None:
+        self.dearest_view = max(self.dearest_view, *(view.gas for view in views))
 
     def _approved(self, before: BalancesBefore, route: Route) -> int:
         """Return what the router may move when the swap begins."""

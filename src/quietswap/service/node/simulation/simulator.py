@@ -30,6 +30,7 @@ from quietswap.service.node.rpc import NodeRpcClient
 from quietswap.service.node.simulation import overrides, routes
 from quietswap.service.node.simulation.dry_run import BatchedSwapCodec
 from quietswap.service.node.simulation.routes import measures_itself
+from quietswap.service.node.work import TokenCosts
 
 # Run simulations on an exact block, or on the node's latest block where it refuses the exact one.
 #
@@ -133,6 +134,8 @@ just enough."""
 _MOST_S = 8.0
 """Time limit of all rounds of one quote."""
 
+_CHEAP_VIEW = 300_000
+"""The most gas of a view of tokens that count as cheap."""
 _TOO_LONG = "the node took too long to simulate it"
 _EXCESSIVE = SimulationResult(
     False, reason="it succeeds only with a gas limit far above the gas that it uses"
@@ -156,8 +159,10 @@ class SwapSimulator:
         *,
         below: codec.RandBelow = secrets.randbelow,
         measures_itself: routes.MeasuresItself = measures_itself,
+        costs: TokenCosts | None = None,
     ) -> None:
         self.clock = clock
+        self.costs = costs or TokenCosts(clock)
         self._below = below
         self._measures_itself = measures_itself
         self._override_builder = overrides.StateOverrideBuilder(rpc, clock, below)
@@ -251,6 +256,10 @@ class PreparedSwapSimulation:
             raised = [at for at in limits if not ran[at][0].succeeded]
             if number >= _ROUNDS:
                 limits = {at: limit for at, limit in limits.items() if at not in raised}
+        if trials.dearest_view:
+            is_cheap = trials.dearest_view <= _CHEAP_VIEW
+            tokens = trials.sell, trials.request.buy.address
+            self._simulator.costs.measured(tokens, is_cheap=is_cheap)
         results = (verdicts[at] for at in range(len(candidates)))
         return [_EXCESSIVE if _is_excessive(result) else result for result in results]
 
