@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Images of Python switch it on: then every process compiles all modules, and a test run takes longer.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo sandbox test test-busy test-long nodes nodes-short check format docs dist release setup-dev audit spec-coverage chaos hostile mutants bench bench-storage web web-pictures clean
+.PHONY: help demo sandbox test test-busy flaky test-long nodes nodes-short check format docs dist release setup-dev audit spec-coverage chaos hostile mutants bench bench-storage web web-pictures clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -36,6 +36,9 @@ test: $(TESTED) ## Run the tests of service, command line, clients and web page 
 
 test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve minutes)
 	@tools/with_busy_cores.sh $(TESTS)
+
+flaky: $(TESTED) ## Run the tests of changed files 30 times (FLAKY_RUNS=30, SINCE=origin/main)
+	@tools/flaky.sh $(or $(FLAKY_RUNS),30) $(or $(SINCE),origin/main) $(TESTS)
 
 test-long: $(TESTED) .venv/.chart ## Run all tests, generated examples in their full number
 	@TEST_LONG=1 $(TESTS)
