@@ -91,8 +91,9 @@ class ScriptedChain:
         self.gas: int | None = None
         self.tried: list[list[SignedSwap]] = []
         self.calls: Counter[str] = Counter()
-        first = self._block(FIRST_NUMBER, "0x" + "00" * 32, ())
-        self.blocks = [replace(first, time=first.time - 2 * 3600)]
+        before = self._block(FIRST_NUMBER - 1, "0x" + "00" * 32, ())
+        before = replace(before, time=before.time - 2 * 3600)
+        self.blocks = [before, self._block(FIRST_NUMBER, before.hash, ())]
 
     def mine(self, *txs: Tx, blocks: int = 1) -> Block:
         """Add blocks, a slot apart; the transactions go into the first of them."""
@@ -169,8 +170,8 @@ class ScriptedChain:
             raise NodeUnavailable("this block is not served")
         return next((b for b in blocks if b.hash == block_hash), None)
 
-    async def next_fork(self) -> int | None:
-        return self.fork_s
+    async def next_fork(self, after_s: int) -> int | None:
+        return self.fork_s if self.fork_s is not None and self.fork_s > after_s else None
 
     async def finalized_number(self) -> int:
         self._seen("finalized_number")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from eth_abi import encode
+from structlog.testing import capture_logs
 
 from quietswap.rules.chain.records import Block, Head, NodeUnavailable
 from quietswap.rules.tokens.erc20 import word
@@ -13,6 +14,7 @@ from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.base.http_client import HttpClient
 from quietswap.service.node.chain import NodeChain
 from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.observe import registry
 from tests.chain.fake_node import FakeNode, Refusal, fake_node
 from tests.chain.small_chain import NOBODY, VENUE, WALLET
 from tests.defaults import NODE
@@ -53,9 +55,8 @@ class Scripted:
     def __init__(self, node: FakeNode, http: HttpClient) -> None:
         self.node = node
         self.clock = ManualClock()
-        self.chain = NodeChain(
-            NodeRpcClient(http, [node.url], self.clock, **NODE), self.clock, batch_size=10
-        )
+        self.rpc = NodeRpcClient(http, [node.url], self.clock, **NODE)
+        self.chain = NodeChain(self.rpc, self.clock, batch_size=10)
 
     def says(self, method: str, answer: object) -> NodeChain:
         self.node.answers[method] = answer
@@ -93,10 +94,69 @@ async def test_a_head_with_a_block_access_list_is_of_the_fork(scripted: Scripted
     assert (await scripted.says("eth_getBlockByNumber", header).head()).is_amsterdam
 
 
+LATER_S = 1_780_000_000
+"""After each fork that this release knows."""
+
+
+@pytest.mark.parametrize("said", [{"next": None}, {"next": {"activationTime": LATER_S + 900}}])
+async def test_a_fork_that_the_node_does_not_name_is_known_by_the_settings(
+    scripted: Scripted, said: object
+) -> None:
+    """geth names none where its blob parameters are the last ones, though Amsterdam is set."""
+    scripted.says("eth_config", said)
+    told = NodeChain(scripted.rpc, ManualClock(), fork_times=(LATER_S - 5, LATER_S + 600))
+    assert await told.next_fork(LATER_S) == LATER_S + 600
+
+
+async def test_this_release_knows_the_dated_forks(scripted: Scripted) -> None:
+    assert await scripted.chain.next_fork(1_764_798_550) == 1_764_798_551
+
+
+async def test_a_node_that_names_no_fork_is_a_warning_until_the_fork(scripted: Scripted) -> None:
+    header = HEADER | {"timestamp": hex(LATER_S)}
+    scripted.says("eth_getBlockByNumber", header)
+    clock = ManualClock(LATER_S)
+    warned = await NodeChain(scripted.rpc, clock).warnings()
+    assert "node.fork_times" in warned["fork"]
+    assert await NodeChain(scripted.rpc, clock, fork_times=(LATER_S + 1,)).warnings() == {}
+    scripted.says("eth_getBlockByNumber", header | {"blockAccessListHash": HASH})
+    assert await NodeChain(scripted.rpc, clock).warnings() == {}, "Amsterdam is active"
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "words"),
+    [
+        (3600, "the local clock is 3600 s ahead of the newest block"),
+        (61, "61 s ahead"),
+        (60, None),
+        (-5, None),
+        (-3600, "the local clock is 3600 s behind the newest block"),
+    ],
+)
+async def test_a_clock_far_from_the_chain_is_a_warning_and_logged_once(
+    scripted: Scripted, ahead_s: int, words: str | None
+) -> None:
+    told = NodeChain(scripted.rpc, ManualClock(LATER_S + ahead_s), fork_times=(2**40,))
+    with capture_logs() as lines:
+        for number in (100, 101):
+            header = HEADER | {"timestamp": hex(LATER_S), "number": hex(number)}
+            scripted.says("eth_getBlockByNumber", header)
+            warned = await told.warnings()
+            await told.head(max_age_s=0)
+    assert (words in warned["clock"]) if words else (warned == {})
+    assert [line["event"] for line in lines if line["event"] == "clock_off"] == (
+        ["clock_off"] if words else []
+    )
+    gauge = registry.get_sample_value("quietswap_clock_ahead_seconds")
+    assert gauge == ahead_s
+
+
 async def test_the_next_fork_is_asked_once(scripted: Scripted) -> None:
     rules = {"current": {"activationTime": 5}, "next": {"activationTime": 1_790_000_000}}
     chain = scripted.says("eth_config", rules)
-    assert [await chain.next_fork() for _ in range(3)] == [1_790_000_000] * 3
+    before = 1_790_000_000 - 1
+    assert [await chain.next_fork(before) for _ in range(3)] == [1_790_000_000] * 3
+    assert await chain.next_fork(1_790_000_000) is None, "it is active"
     assert scripted.node.served == ["eth_config"]
 
 
@@ -104,12 +164,12 @@ async def test_the_next_fork_is_asked_once(scripted: Scripted) -> None:
     "answer", [{"next": None}, {}, {"next": {"activationTime": "0x5"}}, [], None]
 )
 async def test_a_node_that_tells_of_no_fork(scripted: Scripted, answer: object) -> None:
-    assert await scripted.says("eth_config", answer).next_fork() is None
+    assert await scripted.says("eth_config", answer).next_fork(LATER_S) is None
 
 
 async def test_a_node_that_knows_no_forks(scripted: Scripted) -> None:
     """Unknown method, as old nodes answer."""
-    assert await scripted.chain.next_fork() is None
+    assert await scripted.chain.next_fork(LATER_S) is None
 
 
 @pytest.mark.parametrize(

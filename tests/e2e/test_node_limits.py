@@ -79,4 +79,4 @@ def test_a_node_that_cannot_simulate_is_a_warning(town: Town, tmp_path: Path) ->
             status, ready = readiness(served)
     finally:
         town.heal("node")
-    assert (status, ready["warnings"]) == (200, {"simulation": "node has no eth_simulateV1"})
+    assert (status, ready["warnings"]["simulation"]) == (200, "node has no eth_simulateV1")

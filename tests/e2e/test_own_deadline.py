@@ -1,5 +1,6 @@
 """An order over the own source ends for good once blocks are past the router's deadline."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -51,6 +52,7 @@ def test_withheld_past_its_deadline_and_released_it_never_swaps(desk: ApiClient)
         assert until == signed.quote["executableUntil"]
         assert seconds(until) >= seconds(order["expiresAt"])
         wait_until(lambda: block_time(desk) > seconds(until), "no block is past it")
+        wait_until(lambda: time.time() > seconds(until), "the local clock is not past it")
         found = desk.follow(order["orderId"])
     finally:
         desk.town.heal(*relays)

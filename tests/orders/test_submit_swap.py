@@ -20,6 +20,7 @@ from quietswap.rules.errors.requests import (
 from quietswap.rules.orders.order import Order, OrderStatus
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.rules.relays import EndpointType, ShareMode
+from quietswap.rules.trial.codec import SLOT_S
 from quietswap.rules.tx.signed import decode
 from tests.orders.submitting import KEY, OTHER_KEY, Desk, open_desk, swap_submission
 from tests.scripted_chain import FIRST_NUMBER, Tx
@@ -172,6 +173,14 @@ async def test_a_quote_too_old_says_so(desk: Desk) -> None:
     desk.clock.advance(61)
     error = await refused(desk, kind=ValidationError)
     assert error.details["reason"] == "QUOTE_EXPIRED"
+
+
+async def test_a_clock_ahead_of_the_chain_ends_no_deadline(desk: Desk) -> None:
+    desk.clock.advance(40)
+    past = swap_submission(deadline=NOW_MS // 1000 + SLOT_S - 1)
+    error = await refused(desk, past, DeadlineExpired)
+    assert error.details["now"] == NOW_MS // 1000 + SLOT_S
+    await desk.swap(KEY, swap_submission(deadline=NOW_MS // 1000 + SLOT_S))
 
 
 async def test_a_deadline_of_this_second_is_good_and_an_earlier_one_is_not(desk: Desk) -> None:

@@ -38,6 +38,9 @@ SENDER = AccountState(3, 3, 10**18, 0, {})
 KEY = ApiKey("key-1", "a wallet", 0, None, "client-1")
 
 
+TIME_S = 1_000_000
+
+
 @dataclass
 class OneSimulation:
     """A chain on which every swap ends as `simulation`; None: the sell token cannot be read."""
@@ -46,13 +49,14 @@ class OneSimulation:
     sender: AccountState = SENDER
     next_base_fee: int = 10**9
     fork_s: int | None = None
+    time_s: int = TIME_S
     is_amsterdam: bool = False
 
     async def head(self, max_age_s: float | None = None) -> Head:
-        return Head(1, "0x1", "0x0", 0, 10**9, 10**9, is_amsterdam=self.is_amsterdam)
+        return Head(1, "0x1", "0x0", self.time_s, 10**9, 10**9, is_amsterdam=self.is_amsterdam)
 
-    async def next_fork(self) -> int | None:
-        return self.fork_s
+    async def next_fork(self, after_s: int) -> int | None:
+        return self.fork_s if self.fork_s is not None and self.fork_s > after_s else None
 
     async def tokens(self, *addresses: Address) -> list[Token]:
         return [Token(address, 18 if address == WETH else 6) for address in addresses]
@@ -130,6 +134,22 @@ def quoted(
     return run(work())
 
 
+@pytest.mark.parametrize("ahead_s", [3600, 0, -3600])
+def test_a_route_is_executable_by_the_time_of_blocks_and_by_no_clock(ahead_s: int) -> None:
+    """A clock an hour ahead would let a swap be executed for an hour longer."""
+    deadlines: list[int] = []
+
+    class Noting(OneRoute):
+        async def route(self, request: RouteRequest) -> Route:
+            deadlines.append(request.deadline)
+            return await super().route(request)
+
+    works = SimulationResult(True, PROMISE, 200_000, gas_limit=250_000)
+    node = OneSimulation(works, time_s=TIME_S - ahead_s)
+    quoted(works, source=Noting(None), node=node)
+    assert deadlines == [node.time_s + swap_terms(Settings()).calldata_life_ms // 1000]
+
+
 def test_a_source_is_asked_before_what_it_does_not_need() -> None:
     asked: list[str] = []
 
@@ -205,7 +225,7 @@ def test_a_route_that_takes_too_much_is_refused_and_named() -> None:
 def test_no_swap_is_quoted_shortly_before_a_fork(left_s: int, is_quoted: bool) -> None:
     """Its gas limit follows the old rules, and it could be mined after the fork."""
     works = SimulationResult(True, PROMISE, 200_000, gas_limit=250_000)
-    node = OneSimulation(works, fork_s=1_000_000 + left_s)
+    node = OneSimulation(works, fork_s=TIME_S + left_s)
     if is_quoted:
         quoted(works, node=node)
         return

@@ -175,6 +175,9 @@ class NodeConfig(Section, frozen=True):
     """A node this many blocks behind another is not used."""
     batch_size: Annotated[int, Meta(ge=1, le=1000)] = 100
     """Most calls in one batch; a lower limit is also learned from a refusal."""
+    fork_times: tuple[Count, ...] = ()
+    """Unix times of coming forks, in addition to what the nodes name: ten minutes before one no
+    quote is issued. Set it once Amsterdam has a date: not every node names it."""
 
 
 class SourceConfig(Section, frozen=True):

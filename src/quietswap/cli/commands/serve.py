@@ -44,17 +44,11 @@ def serve(
     server = msgspec.structs.replace(settings.server, **given)
     settings = msgspec.structs.replace(settings, server=server)
     click.get_current_context().with_resource(start_checks.metrics_of_all(server.workers))
-    faults = start_checks.startup_faults(settings)
-    if stores and not faults:
-        faults = start_checks.store_faults(settings)
-    if node and not faults:
-        faults = start_checks.node_faults(settings)
-    if check and not faults and settings.server.tls_cert:
-        late = validity_fault(settings.server.tls_cert, datetime.now(UTC))
-        faults = [f"server.tls_cert: {late}"] if late else []
+    faults, warnings = _findings(settings, check=check, stores=stores, node=node)
     secrets = secret_origins(settings_path) if check and not faults else ()
     if as_json:
         facts = {} if faults else settings_summary(settings, settings_path)
+        facts |= {"warnings": warnings} if warnings else {}
         if stores and not faults:
             # a server of an older release reads this name
             facts["alone"] = start_checks.may_serve(settings)
@@ -70,15 +64,31 @@ def serve(
         click.echo(_summary(settings))
         if stores:
             click.echo(_reached(settings, context))
-        if node:
-            click.echo("the node answers and simulates what a quote asks")
-        for one in secrets:
-            click.echo(f"{one.setting}: from {one.origin}")
+        lines = ["the node answers and simulates what a quote asks"] if node else []
+        lines += [f"warning: {warning}" for warning in warnings]
+        for line in (*lines, *(f"{one.setting}: from {one.origin}" for one in secrets)):
+            click.echo(line)
         return
     from quietswap.service.server.process import run_server
 
     _begin_on_storage(context, shared=bool(settings.storage.redis_url))
     run_server(settings, settings_path, {name: str(value) for name, value in given.items()})
+
+
+def _findings(
+    settings: Settings, *, check: bool, stores: bool, node: bool
+) -> tuple[list[str], list[str]]:
+    """Return why the service must not start with these settings, and what to mend later."""
+    warnings: list[str] = []
+    faults = start_checks.startup_faults(settings)
+    if stores and not faults:
+        faults = start_checks.store_faults(settings)
+    if node and not faults:
+        faults, warnings = start_checks.node_findings(settings)
+    if check and not faults and settings.server.tls_cert:
+        late = validity_fault(settings.server.tls_cert, datetime.now(UTC))
+        faults = [f"server.tls_cert: {late}"] if late else []
+    return faults, warnings
 
 
 def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:

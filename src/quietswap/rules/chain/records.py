@@ -211,10 +211,11 @@ class ChainReader(Protocol):
     async def newest_number(self) -> int:
         """Return the highest block of several backends: one URL may lead to some that lag."""
 
-    async def next_fork(self) -> int | None:
-        """Return the Unix time at which new rules apply (EIP-7910), cached for minutes.
+    async def next_fork(self, after_s: int) -> int | None:
+        """Return the first Unix time after `after_s` at which new rules apply.
 
-        None if none is planned, and if the node does not tell. Raises nothing.
+        Known by this release, by the settings, and by the node (EIP-7910, cached for minutes): None
+        if none of them names one. Raises nothing.
         """
 
     async def token(self, address: Address) -> Token | None:

@@ -18,6 +18,9 @@ WRAP_GAS_FLOOR = 50_000
 NEW_SLOT_GAS = 88_000
 """What a storage slot that was zero costs more from Amsterdam on: 97,920 of state and 12,100 for
 access and write (https://eips.ethereum.org/EIPS/eip-8037, eip-8038), instead of 22,100."""
+MAINNET_FORKS = (1_764_798_551, 1_765_290_071, 1_767_747_671)
+"""Unix times of dated forks: Osaka, and its blob parameters. Amsterdam has no date yet: a release
+or `node.fork_times` adds it, because not every node names the next one."""
 FORK_MARGIN_S = 600
 """Seconds before a fork in which no quote is issued: a wrap quote lives five minutes, and most of
 what is signed is mined within five more."""

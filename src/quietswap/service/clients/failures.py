@@ -26,10 +26,13 @@ def service_unavailable() -> Iterator[None]:
         raise ServiceUnavailable("the database does not answer") from error
 
 
-async def require_no_fork(chain: ChainReader, clock: Clock) -> None:
-    """Raise ServiceUnavailable shortly before a fork: gas limits would follow the old rules."""
-    fork_s, now_s = await chain.next_fork(), clock.now_ms() // 1000
-    if fork_s is not None and now_s < fork_s <= now_s + FORK_MARGIN_S:
+async def require_no_fork(chain: ChainReader, now_s: int) -> None:
+    """Raise ServiceUnavailable shortly before a fork: gas limits would follow the old rules.
+
+    `now_s` is the time of the newest block: blocks follow new rules by their own time.
+    """
+    fork_s = await chain.next_fork(now_s)
+    if fork_s is not None and fork_s <= now_s + FORK_MARGIN_S:
         text = "the rules of Ethereum change within minutes, and with them what gas is needed"
         raise ServiceUnavailable(
             text, {"forkAt": fork_s}, "Try again after the fork. Cancels work at any time."

@@ -25,12 +25,14 @@ from quietswap.rules.routers import settlers
 from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.token import Token
 from quietswap.rules.trial.codec import NextBlock, RandBelow
+from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
 from quietswap.service.node import multicall, reads
 from quietswap.service.node import token_metadata as metadata
+from quietswap.service.node.clock_skew import ClockSkew
 from quietswap.service.node.multicall import ViewCall
 from quietswap.service.node.reads import NewestBlock, from_block, late, read_receipts
 from quietswap.service.node.rpc import NodeRpcClient
@@ -52,13 +54,19 @@ _VIEWS_GAS = 3_000_000
 """Gas limit of all view calls of one token together. A token may use all the gas it gets."""
 
 
+_NO_FORK = (
+    "the node names no time of the next fork (Amsterdam), and node.fork_times is not set: quotes"
+    " issued shortly before it may lack gas after it; set node.fork_times once it has a date"
+)
+
+
 class NodeChain:
     """Implements quietswap.rules.chain.records.ChainReader over JSON-RPC.
 
     `head_ttl_s`: time to live of the cached head; `batch_size`: most calls in one batch (hosted
     nodes refuse more than 100 to 1000); `below`: random numbers that a simulated contract must not
     predict; `measures_itself`: routes that need a measurement of the buy token's transfer fee;
-    `costs` gets what the code of tokens costs.
+    `costs` gets what the code of tokens costs; `fork_times`: Unix times of forks.
     """
 
     def __init__(
@@ -68,6 +76,7 @@ class NodeChain:
         *,
         head_ttl_s: float = 0.9,
         batch_size: int = 100,
+        fork_times: Sequence[int] = fees.MAINNET_FORKS,
         unknown_token_s: float = 60.0,
         below: RandBelow = secrets.randbelow,
         measures_itself: MeasuresItself = measures_itself,
@@ -88,6 +97,8 @@ class NodeChain:
         self._settlers_in_flight: SingleFlight[None, frozenset[Address]] = SingleFlight()
         self._head: tuple[Head, float] | None = None
         self._in_flight: SingleFlight[None, Head] = SingleFlight()
+        self._fork_times = fork_times
+        self.clock_skew = ClockSkew(clock)
         self._forks: TTLCache[None, int | None]
         self._forks = TTLCache(1, _FORK_TTL_S, timer=clock.monotonic)
 
@@ -116,18 +127,29 @@ class NodeChain:
             asked_at = self._clock.monotonic()
             header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
             head = reads.head(header)
+            self.clock_skew.measure(head.number, head.time)
             answers.append((head, results))
             if self._newest.has(head.number):
                 self._head = head, asked_at
                 return answers[-1]
         return max(answers, key=lambda answer: answer[0].number)
 
-    async def next_fork(self) -> int | None:
+    async def next_fork(self, after_s: int) -> int | None:
         if None not in self._forks:
             self._forks[None] = None  # who asks meanwhile does not wait
             with suppress(NodeUnavailable):
                 self._forks[None] = reads.next_fork(await self._rpc.call("eth_config"))
-        return self._forks[None]
+        times = (*self._fork_times, self._forks[None] or 0)
+        return min((time for time in times if time > after_s), default=None)
+
+    async def warnings(self) -> dict[str, str]:
+        """Return by subject what the operator should mend. Raises NodeUnavailable."""
+        head, found = await self.head(), {}
+        if self.clock_skew.warning is not None:
+            found["clock"] = self.clock_skew.warning
+        if not head.is_amsterdam and await self.next_fork(head.time) is None:
+            found["fork"] = _NO_FORK
+        return found
 
     async def token(self, address: Address) -> Token | None:
         return (await self.tokens(address))[0]

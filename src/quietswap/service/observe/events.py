@@ -236,6 +236,16 @@ def tracker_lag(blocks: int) -> None:
     count(Measure.TRACKER_LAG, "tracker", value=blocks)
 
 
+def clock_measured(ahead_s: int) -> None:
+    """A new block was seen when the local clock was `ahead_s` after its time."""
+    metrics.clock_ahead.set(ahead_s)
+
+
+def clock_off(reason: str) -> None:
+    """The local clock is far from the chain's time, since this block."""
+    log.warning("clock_off", reason=reason)
+
+
 def tracker_waiting(reason: str) -> None:
     """A tracking cycle got no data from node or database. It is repeated."""
     log.warning("tracker_waiting", reason=reason)

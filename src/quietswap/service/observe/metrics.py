@@ -182,6 +182,9 @@ _memory = _gauge(
 leads = _gauge("tracker_leads", "1 while this process follows the orders", mode="livesum")
 may_lead = _gauge("tracker_enabled", "1 if this process may follow orders", mode="livesum")
 lag = _gauge("tracker_lag_blocks", "Blocks the tracker is behind")
+clock_ahead = _gauge(
+    "clock_ahead_seconds", "Local clock less the time of the newest block when it was first seen"
+)
 reorgs = _counter("reorgs", "Reorganisations seen")
 node_errors = _counters("node_errors", "Failed node calls by kind", "node kind")
 

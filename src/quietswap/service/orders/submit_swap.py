@@ -33,6 +33,7 @@ from quietswap.rules.quotes.quote import IssuedQuote, QuoteKind
 from quietswap.rules.relays import FIRST_TIER
 from quietswap.rules.routers.batch import unwrapped
 from quietswap.rules.tokens.token import WETH, WrapOperation
+from quietswap.rules.trial.codec import SLOT_S
 from quietswap.rules.tx.signed import SignedTransaction, decode
 from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed, plan_by_quote
 
@@ -89,7 +90,7 @@ class SubmitSwap:
         issued: Sequence[IssuedQuote],
         known: Order | None,
     ) -> Order:
-        self._check_deadline(submission.terms["deadline"])
+        await self._check_deadline(submission.terms["deadline"])
         quote = self._core.match(
             issued,
             lambda quote: swap_differences(signed, submission.terms, submission.metadata, quote),
@@ -99,8 +100,13 @@ class SubmitSwap:
             await self._check_other_form(quote, signed)
         return await self._deliver(key, signed, quote, known)
 
-    def _check_deadline(self, deadline: float) -> None:
+    async def _check_deadline(self, deadline: float) -> None:
+        """Refuse a deadline that is past by the local clock and by the time of the next block."""
         now = self._core.clock.now_ms() // 1000
+        if deadline >= now:
+            return
+        head = await self._core.chain.head()
+        now = min(now, head.time + SLOT_S)
         if deadline < now:
             raise DeadlineExpired(deadline=int(max(deadline, 0)), now=now)
 

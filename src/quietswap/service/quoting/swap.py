@@ -156,7 +156,7 @@ class QuoteSwap:
                 field="buyToken", provided=buy.address, reason="both tokens are the same"
             )
         request = self._request(ask, sell, buy, head)
-        setting = observe.in_phase("prices", self._setting(key, request))
+        setting = observe.in_phase("prices", self._setting(key, request, head))
         setting_task = asyncio.create_task(setting)
         try:
             collected = await self.collect_routes(key.client_id, request, ask.verified)
@@ -181,19 +181,18 @@ class QuoteSwap:
             wallet=ask.wallet,
             slippage_bps=ask.slippage_bps,
             gas_price_wei=max(head.next_base_fee, 1),
-            # routers compare it with the time of blocks, which may be ahead of this clock
-            deadline=(max(self.clock.now_ms(), head.time * 1000) + self.terms.calldata_life_ms)
-            // 1000,
+            # routers compare it with the time of blocks: no other clock decides
+            deadline=head.time + self.terms.calldata_life_ms // 1000,
         )
 
-    async def _setting(self, key: ApiKey, request: RouteRequest) -> _Setting:
+    async def _setting(self, key: ApiKey, request: RouteRequest, head: Head) -> _Setting:
         for _ in range(2):  # turns of the loop, in which the sources are asked: they take longest
             await asyncio.sleep(0)
         nonces = await self.orders.own_nonces(key.client_id, request.wallet)
         sell, buy = request.sell, request.buy
         prices = await self.prices.usd(WETH, sell.address, buy.address)
         by_pools = await self.prices.by_pools(sell.address, buy.address)  # `usd` reads them, too
-        await require_no_fork(self.chain, self.clock)
+        await require_no_fork(self.chain, head.time)
         reference = scoring.reference_amount(sell, request.sell_amount, buy, by_pools)
         return _Setting(nonces, scoring.UsdRates(*prices), reference)
 

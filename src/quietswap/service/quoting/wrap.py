@@ -51,13 +51,13 @@ class QuoteWrap:
         """Return an issued, stored quote. Raises ValidationError and ServiceUnavailable."""
         await require_within_limits(self.usage, self.clock, key, ask.wallet, WETH)
         with service_unavailable():
-            await require_no_fork(self.chain, self.clock)
             quote = await self._quote(ask)
             await self.quotes.save(issued_wrap(quote, key.client_id))
         return quote
 
     async def _quote(self, ask: WrapQuoteRequest) -> WrapQuote:
         head = await self.chain.head()
+        await require_no_fork(self.chain, head.time)
         facts = await self.chain.wallet(ask.wallet, WETH, WETH)
         gas = await self._gas(ask, facts, head)
         limit = fees.gas_limit_for(gas, fees.WRAP_GAS_FLOOR)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from quietswap.rules.orders.order import OrderTimeouts
 from quietswap.rules.orders.stores import PREFIX_OF, new_order_id
+from quietswap.rules.tx.fees import MAINNET_FORKS
 from quietswap.service import observe
 from quietswap.service.api.operation import UseCases
 from quietswap.service.base.clock import Clock, SystemClock
@@ -95,7 +96,14 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
     return ExternalServices(
         http=http,
         rpc=rpc,
-        chain=NodeChain(rpc, clock, head_ttl_s=min(0.9, settings.tracking.poll_s / 2), costs=costs),
+        chain=NodeChain(
+            rpc,
+            clock,
+            head_ttl_s=min(0.9, settings.tracking.poll_s / 2),
+            batch_size=node.batch_size,
+            costs=costs,
+            fork_times=(*MAINNET_FORKS, *node.fork_times),
+        ),
         wallet_node=WalletNodeClient(
             http,
             node.urls,

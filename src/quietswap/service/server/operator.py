@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,8 @@ def readiness(parts: Container, clock: Clock) -> Callable[[], Awaitable[Health]]
     async def health() -> Health:
         checks, said = await asyncio.gather(_checks(parts, reach), trial())
         warnings = _warnings(parts)
+        with suppress(NodeUnavailable):  # `checks` has it
+            warnings |= await parts.outside.chain.warnings()
         if isinstance(said, NodeUnavailable):
             checks["node"] = str(said) if checks["node"] == "ok" else checks["node"]
         elif said is not None:

@@ -153,24 +153,28 @@ def _check_folder(file: Path) -> None:
         raise BadDatabaseUrl(f"storage.url: no file can be created in {folder}")
 
 
-def node_faults(settings: Settings) -> list[str]:
-    """Read and simulate as a quote does. Return why the service cannot quote with these nodes."""
+def node_findings(settings: Settings) -> tuple[list[str], list[str]]:
+    """Read and simulate as a quote does. Return faults and warnings, one line each.
+
+    A fault is why the service cannot quote with these nodes; a warning is for the operator to mend.
+    """
     from quietswap.rules.chain.records import NodeUnavailable
     from quietswap.service.base.clock import SystemClock
     from quietswap.service.server.checks import try_quote
     from quietswap.service.server.container import adapters_of_a_command
 
-    async def ask() -> str | None:
+    async def ask() -> tuple[str | None, list[str]]:
         async with adapters_of_a_command(settings) as outside:
-            return await try_quote(outside, SystemClock())
+            fault = await try_quote(outside, SystemClock())
+            return fault, list((await outside.chain.warnings()).values())
 
     try:
-        fault = asyncio.run(ask())
+        fault, warnings = asyncio.run(ask())
     except NodeUnavailable as error:
-        return [f"node.urls: {error}"]
+        return [f"node.urls: {error}"], []
     if fault is None or not settings.quotes.require_verification:
-        return []
-    return [f"node.urls: no swap can be simulated, so none is quoted: {fault}"]
+        return [], warnings
+    return [f"node.urls: no swap can be simulated, so none is quoted: {fault}"], warnings
 
 
 def start_needs(settings: Settings) -> list[str]:
