@@ -65,7 +65,7 @@ class FakeChain:
     delivers: int | None = None
     takes: int = 0
     trial_reverts: bool = False
-    knows_root: bool = True
+    root_name: str | None = "beaconRoot"
     trial_says: str = "no deal"
     trial_logs: list[dict[str, Any]] = field(default_factory=list)
     trials: list[Any] = field(default_factory=list)
@@ -187,7 +187,8 @@ class FakeChain:
         if self.delivers is None:
             raise NodeSays("the method eth_simulateV1 does not exist")
         first, second = state["blockStateCalls"]
-        if "beaconRoot" in first["blockOverrides"] and not self.knows_root:
+        roots = [name for name in first["blockOverrides"] if "Root" in name]
+        if roots and roots != [self.root_name]:
             raise NodeSays("Invalid params", -32602)
         assert len(first["calls"]) == 1
         assert len(second["calls"]) in (2, 7)

@@ -10,8 +10,11 @@ import pytest
 from tests import forked, loopback
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
-from tests.reports.proxy import Trouble, limited, proxy
+from tests.reports.proxy import Trouble, limited, listed, proxy
 from tests.waiting import WITHIN_S
+
+PLAN = -32099
+"""A code that no specification has."""
 
 
 def readiness(served: Served) -> tuple[int, dict[str, Any]]:
@@ -46,9 +49,17 @@ async def tried(town: Town, folder: Path, trouble: Trouble, **settings: str) -> 
         return await asyncio.to_thread(doors, town, folder, one.url, **settings)
 
 
-@pytest.mark.parametrize("in_each", [False, True])
-async def test_a_limit_that_is_named_is_learned(town: Town, tmp_path: Path, in_each: bool) -> None:
-    trouble = limited(3, "batch limit 3 exceeded", in_each=in_each)
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        limited(3, "batch limit 3 exceeded"),
+        limited(3, "batch limit 3 exceeded", in_each=True),
+        limited(3, "upgrade your plan"),
+        listed(5),
+    ],
+    ids=["named", "named in each", "by its code", "geth"],
+)
+async def test_a_limit_is_learned(town: Town, tmp_path: Path, trouble: Trouble) -> None:
     found = await tried(town, tmp_path, trouble)
     assert {name: one[0] for name, one in found.items()} == {
         "quote": 200, "readyz": 200, "sources": 0, "serve": 0,
@@ -56,7 +67,7 @@ async def test_a_limit_that_is_named_is_learned(town: Town, tmp_path: Path, in_e
 
 
 async def test_a_limit_that_is_not_named_fails_at_every_door(town: Town, tmp_path: Path) -> None:
-    found = await tried(town, tmp_path, limited(3, "upgrade your plan"))
+    found = await tried(town, tmp_path, limited(3, "upgrade your plan", code=PLAN))
     assert {name: one[0] for name, one in found.items()} == {
         "quote": 503, "readyz": 503, "sources": 1, "serve": 2,
     }  # fmt: skip
@@ -66,7 +77,9 @@ async def test_a_limit_that_is_not_named_fails_at_every_door(town: Town, tmp_pat
 
 
 async def test_the_setting_carries_what_cannot_be_learned(town: Town, tmp_path: Path) -> None:
-    found = await tried(town, tmp_path, limited(3, "upgrade your plan"), NODE__BATCH_SIZE="3")
+    found = await tried(
+        town, tmp_path, limited(3, "upgrade your plan", code=PLAN), NODE__BATCH_SIZE="3"
+    )
     assert {name: one[0] for name, one in found.items()} == {
         "quote": 200, "readyz": 200, "sources": 0, "serve": 0,
     }  # fmt: skip

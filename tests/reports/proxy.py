@@ -107,15 +107,28 @@ def every_second(blocks: int) -> Trouble:
     return trouble
 
 
-def limited(most: int, text: str, *, in_each: bool = False) -> Trouble:
+def limited(most: int, text: str, *, in_each: bool = False, code: int = -32600) -> Trouble:
     """Return the trouble of a node that refuses larger batches: with one error, or one for each."""
 
     async def trouble(_: RpcProxy, body: Calls) -> HttpResponse | None:
         if isinstance(body, dict) or len(body) <= most:
             return None
-        error = {"jsonrpc": "2.0", "error": {"code": -32600, "message": text}}
+        error = {"jsonrpc": "2.0", "error": {"code": code, "message": text}}
         each = [error | {"id": call["id"]} for call in body]
         return HttpResponse(200, msgspec.json.encode(each if in_each else error | {"id": None}))
+
+    return trouble
+
+
+def listed(most: int) -> Trouble:
+    """Return the trouble of geth with --rpc.batch-request-limit: a list of one entry."""
+
+    async def trouble(_: RpcProxy, body: Calls) -> HttpResponse | None:
+        if isinstance(body, dict) or len(body) <= most:
+            return None
+        error = {"code": -32600, "message": "batch too large"}
+        entry = {"jsonrpc": "2.0", "id": body[0]["id"], "error": error}
+        return HttpResponse(200, msgspec.json.encode([entry]))
 
     return trouble
 

@@ -107,7 +107,7 @@ def _simulated(state: dict[str, Any], block: str) -> Any:
     """Return a simulation without what is random in it, addresses in lower case."""
     text = json.dumps((state, block), sort_keys=True).lower()
     for each in state["blockStateCalls"]:
-        for name in ("prevRandao", "beaconRoot"):
+        for name in ("prevRandao", "beaconRoot", "parentBeaconBlockRoot"):
             text = text.replace(each["blockOverrides"].get(name, name).lower(), name)
     first, second = state["blockStateCalls"]
     _, roots = first["stateOverrides"].values()

@@ -205,7 +205,10 @@ TRIALS: dict[str, Scenario] = {
         for how, more in _CONSENTS
     },
     "delivers": but(SWAP, node(delivers=MINIMUM)),
-    "a node that knows no beacon root": but(SWAP, node(delivers=MINIMUM, knows_root=False)),
+    "a node that knows no beacon root": but(SWAP, node(delivers=MINIMUM, root_name=None)),
+    "a node that knows Besu's beacon root": but(
+        SWAP, node(delivers=MINIMUM, root_name="parentBeaconBlockRoot")
+    ),
     "delivers, velora": but(
         SWAP, node(delivers=MINIMUM, allowances={OTHER_ROUTER.lower(): ETHER}),
         says("quote", quoted(target=OTHER_ROUTER)),

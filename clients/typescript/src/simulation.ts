@@ -103,18 +103,27 @@ export async function simulateSwap(
   return judge(results(answer, measuresItself(quote)), quote, request, before);
 }
 
-/** The node's answer; without a beacon root where it refuses members it does not know: Besu, old Reth. */
+/**
+ * The node's answer. A node that refuses members it does not know gets the beacon root by Besu's name,
+ * then, as old Reth, without one.
+ */
 async function answerOf(io: Transport, state: State, head: string): Promise<unknown> {
-  try {
-    return await rpc(io, "eth_simulateV1", [state, head]);
-  } catch (error) {
-    if (!(error instanceof NodeRpcError) || error.code !== NO_SUCH_FORM) throw error;
+  for (const name of ["beaconRoot", "parentBeaconBlockRoot"]) {
+    try {
+      return await rpc(io, "eth_simulateV1", [withRoot(state, name), head]);
+    } catch (error) {
+      if (!(error instanceof NodeRpcError) || error.code !== NO_SUCH_FORM) throw error;
+    }
   }
+  return rpc(io, "eth_simulateV1", [withRoot(state), head]);
+}
+
+function withRoot(state: State, name?: string): unknown {
   const blockStateCalls = state.blockStateCalls.map(({ blockOverrides, ...block }) => {
     const { beaconRoot, ...rest } = blockOverrides;
-    return { blockOverrides: rest, ...block };
+    return { blockOverrides: name === undefined ? rest : { ...rest, [name]: beaconRoot }, ...block };
   });
-  return rpc(io, "eth_simulateV1", [{ ...state, blockStateCalls }, head]);
+  return { ...state, blockStateCalls };
 }
 
 /**

@@ -10,6 +10,7 @@ _HOUR, _DAY, _YEAR = 3600, 86_400, 31_536_000
 """Upper limits that detect typing errors: counts, and seconds."""
 Count = Annotated[int, Meta(ge=1, le=_MANY)]
 Days = Annotated[int, Meta(ge=1, le=36_500)]
+UnixTime = Annotated[int, Meta(ge=0, le=2**40)]
 Seconds = Annotated[float, Meta(gt=0, le=300)]
 Rate = Annotated[float, Meta(gt=0, le=_MANY)]
 
@@ -175,7 +176,7 @@ class NodeConfig(Section, frozen=True):
     """A node this many blocks behind another is not used."""
     batch_size: Annotated[int, Meta(ge=1, le=1000)] = 100
     """Most calls in one batch; a lower limit is also learned from a refusal."""
-    fork_times: tuple[Count, ...] = ()
+    fork_times: tuple[UnixTime, ...] = ()
     """Unix times of coming forks, in addition to what the nodes name: ten minutes before one no
     quote is issued. Set it once Amsterdam has a date: not every node names it."""
 

@@ -74,12 +74,13 @@ def _tried(
     quote: SwapQuoteResponse, request: quote_checks.SwapRequest, head: node_calls.NodeBlock
 ) -> Flow["_Outcome"]:
     block = codec.NextBlock.after(head, secrets.randbelow)
-    try:
-        return (yield from perform(_call(quote, request, block)))
-    except NodeRpcError as error:
-        if error.code != _NO_SUCH_FORM:
-            raise
-    return (yield from perform(_call(quote, request, block.without_root())))
+    while True:
+        try:
+            return (yield from perform(_call(quote, request, block)))
+        except NodeRpcError as error:
+            if error.code != _NO_SUCH_FORM or block.root_name is None:
+                raise
+        block = block.other_root()
 
 
 def _lacks_method(error: NodeRpcError) -> bool:

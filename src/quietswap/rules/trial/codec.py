@@ -34,6 +34,8 @@ from quietswap.rules.tx.address import Address, from_any_case
 RandBelow = Callable[[int], int]
 """Returns a random integer from 0 to below its argument, as `secrets.randbelow` does."""
 
+ROOT_NAMES = ("beaconRoot", "parentBeaconBlockRoot")
+"""Of the interface, and of Besu."""
 SLOT_S = 12
 """Seconds between two blocks of mainnet."""
 _ETHER = 10**18
@@ -72,27 +74,30 @@ class NextBlock:
 
     `exact`: the simulation runs on `head`, and the node validates fees and balances as in a real
     block. Otherwise it runs on the node's latest block without validation, and the node sets number
-    and time. `names_root`: the request has `beaconRoot`, which not all nodes know.
+    and time. `root_name`: the member of the request that has `root`; None for none. Not all nodes
+    know the same one.
     """
 
     head: ParentBlock
     randao: int
     root: int
     exact: bool = True
-    names_root: bool = True
+    root_name: str | None = ROOT_NAMES[0]
 
     @classmethod
     def after(cls, head: ParentBlock, below: RandBelow) -> "NextBlock":
         most = 2**256 - 1  # below 2**256 `randbelow` discards half of its draws
         return cls(head, below(most), below(most))
 
-    def without_root(self) -> "NextBlock":
-        """Return the form for a node that refuses members it does not know: Besu, old Reth."""
-        return replace(self, names_root=False)
+    def other_root(self) -> "NextBlock":
+        """Return the form with the next name of the root, in the end with none: for a node that
+        refuses members it does not know, as Besu and old Reth do."""
+        names = (*ROOT_NAMES, None)
+        return replace(self, root_name=names[names.index(self.root_name) + 1])
 
     def inexact(self) -> "NextBlock":
         """Return the form for a node that does not support the exact one."""
-        return replace(self, exact=False, names_root=False)
+        return replace(self, exact=False, root_name=None)
 
     @property
     def tag(self) -> str:
@@ -116,8 +121,8 @@ class NextBlock:
         if self.exact:
             fields["number"] = hex(self.head.number + 1 + later)
             fields["time"] = hex(self.head.time + SLOT_S * (1 + later))
-        if self.names_root:
-            fields["beaconRoot"] = hex_word((self.root + later) % 2**256)
+        if self.root_name is not None:
+            fields[self.root_name] = hex_word((self.root + later) % 2**256)
         return fields
 
     def history(self) -> dict[Address, dict[str, dict[str, str]]]:

@@ -331,10 +331,11 @@ def _is_section(kind: Any) -> bool:
 
 
 def _parsed(text: str, kind: Any, name: str) -> Any:
+    parts: object = text
     if "tuple" in str(kind):
-        return [part.strip() for part in text.split(",") if part.strip()]
+        parts = [part.strip() for part in text.split(",") if part.strip()]
     try:
-        return msgspec.convert(text, kind, strict=False)
+        return msgspec.convert(parts, kind, strict=False)
     except msgspec.ValidationError as error:
         raise BadSettings(f"{name}: {_explained(str(error))}{_one_of(kind)}") from error
 

@@ -43,7 +43,7 @@ _INEXACT_S = 15.0
 """Time in which all calls run on the latest block, after the node refused an exact one."""
 _INVALID_PARAMS = -32602
 _NO_ROOT_S = 600.0
-"""Time in which no call names a beacon root, after the node refused one."""
+"""Time in which no call has a name of the beacon root, after the node refused that one."""
 
 
 class BlockRunner:
@@ -54,7 +54,9 @@ class BlockRunner:
         self._below = below
         self._clock = clock
         self._refused = CircuitBreaker(clock, pause_s=_INEXACT_S)
-        self._refused_root = CircuitBreaker(clock, pause_s=_NO_ROOT_S)
+        self._refused_roots = {
+            name: CircuitBreaker(clock, pause_s=_NO_ROOT_S) for name in codec.ROOT_NAMES
+        }
 
     def tag(self, head: Head) -> str:
         """Return the block whose state a simulation on `head` will see."""
@@ -66,18 +68,19 @@ class BlockRunner:
         """Return the results of the node. Raises NodeUnavailable and SimulationUnsupported.
 
         The first call says whether the node supports them: it contains no calldata of a source. If
-        it fails otherwise, all run again: without a beacon root where it refuses the parameters,
-        then on the node's latest block.
+        it fails otherwise, all run again: with another name of the beacon root or none where it
+        refuses the parameters, then on the node's latest block.
         """
         block = self._form(block)
         results = await self._rpc.batch(calls(block))
         first = results[0]
         if isinstance(first, RpcErrorObject) and first.is_unsupported:
             raise overrides.SimulationUnsupported
-        if block.names_root and isinstance(first, RpcErrorObject) and first.code == _INVALID_PARAMS:
+        name = block.root_name
+        if name and isinstance(first, RpcErrorObject) and first.code == _INVALID_PARAMS:
             if await self._refuses(block):
-                self._refused_root.record_failure()
-            return await self.run(calls, block.without_root())
+                self._refused_roots[name].record_failure()
+            return await self.run(calls, block.other_root())
         # another backend may answer otherwise: this one may not have the block yet
         if block.exact and any(isinstance(r, RpcErrorObject) and not r.is_verdict for r in results):
             results = await reads.from_block(
@@ -93,7 +96,9 @@ class BlockRunner:
         """Return the most exact form of the block that the node does not refuse."""
         if self._refused.is_open:
             return block.inexact()
-        return block.without_root() if self._refused_root.is_open else block
+        while block.root_name and self._refused_roots[block.root_name].is_open:
+            block = block.other_root()
+        return block
 
     async def _refuses(self, block: codec.NextBlock) -> bool:
         """Return whether the node refuses this block, whoever calls in it."""
