@@ -18,6 +18,7 @@ BUSY = [
     (429, "call rate exceeded"), (503, ""), (-32005, "daily request count exceeded"),
     (-32016, "over rate limit"), (-32007, "50/second request limit reached"), (-32090, "wait"),
     (-32000, "Too Many Requests"), (-32603, "rate limit exceeded"), (-32000, "header not found"),
+    (-32000, "transaction indexing is in progress"), (-32603, "internal error"),
     (-32001, "block not found: 0x18c"), (-32000, "Block 7 could not be found"),
     (-39001, "Unknown block"), (-32602, "BlockOutOfRange: height is 5 but requested was 6"),
 ]  # fmt: skip

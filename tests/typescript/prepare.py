@@ -70,6 +70,18 @@ def after_sending(*methods: str) -> Prepare:
     return prepare
 
 
+def indexing(times: int) -> Prepare:
+    """The node refuses the first receipts: geth after a start indexes what it has."""
+
+    def prepare(chain: FakeChain, _: FakeService) -> None:
+        left = [NodeSays("transaction indexing is in progress", -32000)] * times
+        chain.busy = lambda method: (
+            left.pop() if left and method == "eth_getTransactionReceipt" else None
+        )
+
+    return prepare
+
+
 def never_mined(_: FakeChain, found: FakeService) -> None:
     found.mines = lambda _: None
 

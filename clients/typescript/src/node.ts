@@ -3,7 +3,7 @@ import { toEventSelector } from "./evm.js";
 import { NodeRpcError, NodeUnreachable, UnexpectedResponse, WrongChain } from "./errors.js";
 import { QuoteDeclined } from "./flow-errors.js";
 import { isObject, object, quantity, textOf, word, type Json } from "./reading.js";
-import { rpc, type Transport } from "./transport.js";
+import { RECEIPT, rpc, type Transport } from "./transport.js";
 import type { TransactionParams } from "./types.js";
 
 /** The topic of an event. */
@@ -130,7 +130,7 @@ export async function requireSuccess(io: Transport, what: string, wallet: string
 
 /** The receipt; undefined until the transaction is mined. */
 export async function receiptOf(io: Transport, txHash: string): Promise<Receipt | undefined> {
-  const found = await rpc(io, "eth_getTransactionReceipt", [txHash]);
+  const found = await rpc(io, RECEIPT, [txHash]);
   return found === null ? undefined : receiptIn(found);
 }
 

@@ -137,6 +137,8 @@ const BUSY_WORDS = new RegExp(
   "i",
 );
 export const SEND = "eth_sendRawTransaction";
+/** No error of it is a verdict: geth answers one while it indexes what it has. */
+export const RECEIPT = "eth_getTransactionReceipt";
 
 /**
  * Send a call to the caller's own node; a read is repeated while it is busy, also by `check`. Throws
@@ -242,7 +244,8 @@ export const COMMON: RequestInit = {
 function rpcError(method: string, fault: Json, secrets: readonly string[], status = 200): ClientError {
   const code = typeof fault["code"] === "number" ? fault["code"] : 0;
   const message = masked(fault["message"], secrets);
-  if (BUSY_STATUS.includes(status) || BUSY_CODES.includes(code) || BUSY_WORDS.test(message))
+  const isBusy = BUSY_STATUS.includes(status) || BUSY_CODES.includes(code) || BUSY_WORDS.test(message);
+  if (isBusy || method === RECEIPT)
     return new NodeUnreachable(`${method}: the node is busy: ${message}`, true);
   return new NodeRpcError(method, code, message);
 }

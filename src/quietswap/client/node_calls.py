@@ -31,6 +31,8 @@ _BALANCE_OF = bytes.fromhex("70a08231")
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _WORD_CHARS = 2 + 64
 SEND = "eth_sendRawTransaction"
+RECEIPT = "eth_getTransactionReceipt"
+"""No error of it is a verdict: geth answers one while it indexes what it has."""
 BUSY_STATUS = (429, 503)
 """HTTP status of a node that refuses for a while."""
 _BUSY_CODES = (429, -32005, -32007, -32016, -32029, -32090, -32097)
@@ -233,7 +235,7 @@ def send(raw: str) -> NodeCall[str]:
 
 def receipt(tx_hash: str) -> NodeCall[NodeReceipt | None]:
     """Request a receipt; None until the transaction is mined."""
-    return NodeCall("eth_getTransactionReceipt", (tx_hash,), _receipt)
+    return NodeCall(RECEIPT, (tx_hash,), _receipt)
 
 
 def sender_and_nonce(tx_hash: str) -> NodeCall[tuple[str, int] | None]:
@@ -318,7 +320,8 @@ def _result(call: NodeCall[T], status: int, answer: dict[str, Any], secrets: Seq
     if isinstance(fault, dict):
         code = fault.get("code")
         message = masked(text if isinstance(text := fault.get("message"), str) else "", secrets)
-        if status in BUSY_STATUS or code in _BUSY_CODES or _BUSY_WORDS.search(message):
+        is_busy = status in BUSY_STATUS or code in _BUSY_CODES or _BUSY_WORDS.search(message)
+        if is_busy or call.method == RECEIPT:
             raise NodeUnreachable(f"{call.method}: the node is busy: {message}", is_busy=True)
         raise NodeRpcError(call.method, code if isinstance(code, int) else 0, message)
     if status != 200 or "result" not in answer:
