@@ -96,14 +96,7 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
     return ExternalServices(
         http=http,
         rpc=rpc,
-        chain=NodeChain(
-            rpc,
-            clock,
-            head_ttl_s=min(0.9, settings.tracking.poll_s / 2),
-            batch_size=node.batch_size,
-            costs=costs,
-            fork_times=(*MAINNET_FORKS, *node.fork_times),
-        ),
+        chain=_chain(settings, rpc, clock, costs),
         wallet_node=WalletNodeClient(
             http,
             node.urls,
@@ -128,6 +121,17 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
             factories.make_source(settings, name, http, rpc, clock, costs) for name in names
         ),
         webhooks=webhooks.make_callers(settings, clock),
+    )
+
+
+def _chain(settings: Settings, rpc: NodeRpcClient, clock: Clock, costs: TokenCosts) -> NodeChain:
+    return NodeChain(
+        rpc,
+        clock,
+        head_ttl_s=min(0.9, settings.tracking.poll_s / 2),
+        batch_size=settings.node.batch_size,
+        costs=costs,
+        fork_times=(*MAINNET_FORKS, *settings.node.fork_times),
     )
 
 
