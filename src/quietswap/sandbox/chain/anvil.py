@@ -56,8 +56,10 @@ class Anvil:
         await self.drain
 
 
-async def start_anvil(genesis_time: int, port: int = 0, order: Order = "fees") -> Anvil:
-    """Start anvil as chain 1 without automatic mining; port 0 takes a free port.
+async def start_anvil(
+    genesis_time: int, port: int = 0, order: Order = "fees", chain_id: int = 1
+) -> Anvil:
+    """Start anvil as chain `chain_id` without automatic mining; port 0 takes a free port.
 
     `genesis_time` is the timestamp of the first block, in Unix seconds. `order` sorts the
     transactions of a block by priority fee or by arrival.
@@ -65,7 +67,7 @@ async def start_anvil(genesis_time: int, port: int = 0, order: Order = "fees") -
     """
     process = await asyncio.create_subprocess_exec(
         find_anvil(),
-        *("--host", "127.0.0.1", "--port", str(port), "--chain-id", "1"),
+        *("--host", "127.0.0.1", "--port", str(port), "--chain-id", str(chain_id)),
         *("--no-mining", "--order", order, "--enable-tx-gas-limit"),
         *("--gas-limit", str(GAS_LIMIT), "--base-fee", str(BASE_FEE)),
         *("--timestamp", str(genesis_time), "--balance", "1000", "--no-cors"),
