@@ -7,7 +7,6 @@ NODE_TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 2 --dist loadgroup tests/no
 # Tests of the repository itself: its rules, its pages with every command on them, the files of deploy/.
 # They are a part of `make check`.
 REPOSITORY := $(addprefix tests/,architecture benchmarks deploy docs generated_clients)
-PEERS := benchmarks/speed/peers/node_modules
 GENERATED := tests/generated_clients/typescript/node_modules
 CLIENT := clients/typescript/node_modules
 WEB := web/node_modules
@@ -94,7 +93,7 @@ hostile: .venv/.dev node_modules/.installed ## Run hostile calldata on the chain
 mutants: .venv/.dev node_modules/.installed ## Show which small changes of the code no test notices (MUTANTS='quietswap.rules.safety.loss*')
 	@$(BIN)/python tools/mutants.py $(if $(MUTANTS),'$(MUTANTS)')
 
-bench: .venv/.dev node_modules/.installed $(PEERS)/.installed ## Measure the speed, beside limits and a peer (Linux, a quarter of an hour)
+bench: .venv/.dev node_modules/.installed ## Measure the speed, beside limits (Linux, a quarter of an hour)
 	@$(BIN)/python -m benchmarks.speed --page docs/performance.md
 
 bench-storage: .venv/.dev ## Measure the storage at 10 million orders (BENCH_ORDERS=20000: a short form)
@@ -109,7 +108,7 @@ web-pictures: .venv/.dev node_modules/.installed $(BROWSER)/.installed ## Take p
 	@$(BIN)/python -m tests.browser.pictures build/web-pictures
 
 clean: ## Remove what was installed and cached
-	rm -rf .venv node_modules $(PEERS) $(GENERATED) $(CLIENT) $(WEB) $(BROWSER) $(NODES) clients/typescript/dist site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv node_modules $(GENERATED) $(CLIENT) $(WEB) $(BROWSER) $(NODES) clients/typescript/dist site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -148,7 +147,7 @@ node_modules/.installed: package.json package-lock.json
 	@touch $@
 
 # Not `npm --prefix`: with it npm does not read the machine's own npmrc.
-$(PEERS)/.installed $(GENERATED)/.installed $(CLIENT)/.installed: %/node_modules/.installed: \
+$(GENERATED)/.installed $(CLIENT)/.installed: %/node_modules/.installed: \
 		%/package.json %/package-lock.json | node_modules/.installed
 	@$(SAY) "installing Node packages into $*/node_modules (first run only)" \
 		sh -c 'cd $* && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund'

@@ -1,4 +1,4 @@
-"""`make bench`: how fast the service is, beside limits and a peer measured in the same run.
+"""`make bench`: how fast the service is, beside limits measured in the same run.
 
 Run `python -m benchmarks.speed --rounds 1 --requests 2000 status` for a short form.
 """
@@ -14,15 +14,10 @@ import uvloop
 
 from benchmarks.speed import (
     orders,
-    peer,
     processes,
     quotes,
-    shared_stores,
     streams,
     submission,
-    user,
-    wallet_reads,
-    wallet_sends,
 )
 from benchmarks.speed.page import page, table
 from benchmarks.speed.row import Row
@@ -31,18 +26,12 @@ from quietswap.service import observe
 
 _ON_STAGE: dict[str, Callable[[Stage, int], Awaitable[list[Row]]]] = {
     "latency": quotes.latency,
-    "together": quotes.together,
     "first_route": quotes.first_route,
-    "slow_chain": quotes.slow_chain,
     "throughput": quotes.throughput,
-    "shared_stores": shared_stores.shared_stores,
-    "user": user.user,
     "hanging": quotes.hanging,
     "reading": orders.reading,
     "submission": submission.submission,
     "streams": streams.streams,
-    "wallet_reads": wallet_reads.wallet_reads,
-    "wallet_sends": wallet_sends.wallet_sends,
 }
 _ALONE: dict[str, Callable[[int], Awaitable[list[Row]]]] = {
     "decoding": processes.decoding,
@@ -50,7 +39,6 @@ _ALONE: dict[str, Callable[[int], Awaitable[list[Row]]]] = {
     "starting": processes.starting,
 }
 PARTS = (*_ON_STAGE, "memory", *_ALONE)
-_BESIDE_A_PEER = {"latency", "throughput"}
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
@@ -64,9 +52,6 @@ def arguments(words: list[str]) -> argparse.Namespace:
     options = parser.parse_args(words)
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}")
-    wanted = _BESIDE_A_PEER.intersection(options.parts or PARTS)
-    if wanted and (missing := peer.missing()):
-        parser.exit(2, f"{missing}\n")
     return options
 
 
@@ -98,7 +83,9 @@ def main(words: list[str]) -> None:
         kept = [row.kept() for row in rows]
         options.json.write_bytes(msgspec.json.format(msgspec.json.encode(kept)))
     if options.page:
-        options.page.write_text(page(rows, options.rounds, datetime.now(UTC).date()), "utf-8")
+        kept_page = options.page.read_text("utf-8")
+        written = page(kept_page, rows, options.rounds, datetime.now(UTC).date())
+        options.page.write_text(written, "utf-8")
 
 
 if __name__ == "__main__":

@@ -14,11 +14,7 @@ def default_budgets() -> Mapping[str, RequestBudget]:
 
 
 def limits(budgets: Mapping[str, RequestBudget]) -> str:
-    """Return the table of the budgets, and what they allow a service of one process.
-
-    A quote asks each source whose budget is not used up. The largest budget limits quotes of any
-    kind, the smallest those that compare all sources.
-    """
+    """Return the table of the budgets: the largest limits quotes of any kind."""
     lines = [
         f"| `{name}` | {budget.per_second:g} | {_count(budget.per_day) or 'no limit'} |"
         for name, budget in budgets.items()

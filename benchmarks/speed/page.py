@@ -2,17 +2,14 @@
 
 import os
 import platform
-import sys
-import sysconfig
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from benchmarks.speed.budgets import default_budgets, limits
 from benchmarks.speed.row import Row, shown
 
-_PROSE = Path(__file__).with_name("performance.md")
-"""What the page says around the table; a person writes it."""
+_BEGIN = "<!-- measured by make bench -->\n"
+_END = "<!-- end of what make bench measured -->\n"
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -25,29 +22,12 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def page(rows: Sequence[Row], rounds: int, day: date) -> str:
-    """Return the page for a run of that day."""
-    machine = f"{os.cpu_count()} cores ({_processor()}), {interpreter(sys.base_prefix)}"
-    return (
-        _PROSE.read_text("utf-8")
-        .replace("{budgets}", limits(default_budgets()))
-        .replace("{table}", table(rows).rstrip())
-        .replace("{machine}", machine)
-        .replace("{day}", day.isoformat())
-        .replace("{rounds}", str(rounds))
-    )
-
-
-def interpreter(prefix: str) -> str:
-    """Return version and origin of the interpreter at `prefix`: its build changes all figures."""
-    version = f"Python {platform.python_version()}"
-    if prefix == "/usr":  # a distribution need not tell how it builds
-        return f"{version} as {platform.freedesktop_os_release()['PRETTY_NAME']} packages it"
-    arguments = sysconfig.get_config_var("CONFIG_ARGS")
-    if arguments is None:
-        return f"{version} of an unknown build"
-    is_optimised = "--enable-optimizations" in arguments
-    return f"{version} built {'with' if is_optimised else 'without'} `--enable-optimizations`"
+def page(text: str, rows: Sequence[Row], rounds: int, day: date) -> str:
+    """Return the page `text` with the rows of a run of that day; a person writes the rest."""
+    machine = f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}"
+    before, after = text.split(_BEGIN, maxsplit=1)[0], text.split(_END)[1]
+    measured = f"Measured on {day.isoformat()}. Machine: {machine}. {rounds} rounds.\n"
+    return f"{before}{_BEGIN}{table(rows)}\n{measured}{_END}{after}"
 
 
 def _processor() -> str:

@@ -11,9 +11,7 @@ from statistics import median
 
 from benchmarks.speed.fanout import Calls, calls_of_a_quote, fan_out
 from benchmarks.speed.load import Result, get, load
-from benchmarks.speed.peer import LACKS, NAME, Peer, over, running_peer
 from benchmarks.speed.row import Goal, Row, Spread, shown
-from benchmarks.speed.slow_node import slow_node
 from benchmarks.speed.stage import (
     BUY,
     QUIETSWAP,
@@ -30,7 +28,6 @@ from quietswap.client import AsyncQuietswapClient, SwapRequest
 from quietswap.rules.contract.quotes import StreamedRoute
 
 DELAY_MS = 100.0
-NODE_MS = 50.0
 CLIENTS = 32
 _UNVERIFIED = (QUIETSWAP[0], "-m", "benchmarks.speed.unverified")
 
@@ -54,21 +51,16 @@ async def latency(stage: Stage, rounds: int) -> list[Row]:
     ours = await stage.service("latency")
     careless = await stage.service("unverified", program=_UNVERIFIED)
     calls = await calls_of_a_quote(stage)
-    peer = await running_peer(stage)
     for served in (ours, careless):
         await ask(served, 4, 100)
-    for estimate in (False, True):
-        await peer.ask(4, 100, estimate=estimate)
     await stage.world(delay_ms=DELAY_MS)
-    names = ("slowest", "ours", "careless", "bare", "peer", "estimating")
+    names = ("slowest", "ours", "careless", "bare")
     results: dict[str, list[Result]] = {name: [] for name in names}
     for _ in range(rounds):
         results["slowest"].append((await fan_out(calls.slowest, 1, 40, None))[0])
         results["ours"].append(await ask(ours, 1, 40))
         results["careless"].append(await ask(careless, 1, 40))
         results["bare"].append((await fan_out(calls, 1, 40, None))[0])
-        results["peer"].append((await peer.ask(1, 40))[0])
-        results["estimating"].append((await peer.ask(1, 40, estimate=True))[0])
     await stage.world()
     slowest = median(result.p50 for result in results["slowest"])
     p50 = {name: Spread.of(r.p50 - slowest for r in rs) for name, rs in results.items()}
@@ -80,39 +72,16 @@ def _beyond(which: str, ms: dict[str, Spread], goal: Goal) -> list[Row]:
     what = f"quote, 1 client, 100 ms upstreams: beyond the slowest, {which}"
     told = {name: shown(figure, "ms") for name, figure in ms.items()}
     limits = f"verification off {told['careless']}, bare fan-out {told['bare']}"
-    theirs = f"{told['estimating']}; without its gas estimates {told['peer']}; {LACKS}"
     return [
         Row(what, ms["ours"], limits, goal),
         Row(f"{what}: over the bare fan-out's", _times(ms, "bare"), told["bare"], Goal(1.25, "×")),
-        Row(
-            f"{what}: over {NAME}'s with gas estimates",
-            _times(ms, "estimating"),
-            theirs,
-            Goal(1, "×"),
-        ),
     ]
 
 
 def _times(ms: dict[str, Spread], other: str) -> Spread:
     """Return our milliseconds over the others', round by round."""
     pairs = zip(ms["ours"].rounds, ms[other].rounds, strict=True)
-    return Spread.of(over(own, theirs) for own, theirs in pairs)
-
-
-async def together(stage: Stage, rounds: int) -> list[Row]:
-    """One client, upstreams that answer at once: nothing is hidden behind a slow source."""
-    ours = await stage.service("together")
-    calls = await calls_of_a_quote(stage)
-    await ask(ours, 4, 100)
-    times, bare = [], []
-    for _ in range(rounds):
-        slowest = (await fan_out(calls.slowest, 1, 200, None))[0].p50
-        times.append((await ask(ours, 1, 200)).p50 - slowest)
-        bare.append((await fan_out(calls, 1, 200, None))[0].p50 - slowest)
-    what = "quote, 1 client, 0 ms upstreams: beyond the slowest, p50: over the bare fan-out's"
-    told = f"{shown(Spread.of(times), 'ms')}, bare fan-out {shown(Spread.of(bare), 'ms')}"
-    figure = Spread.of(over(own, theirs) for own, theirs in zip(times, bare, strict=True))
-    return [Row(what, figure, told, Goal(1.25, "×"))]
+    return Spread.of(own / max(theirs, 0.01) for own, theirs in pairs)
 
 
 async def first_route(stage: Stage, _: int) -> list[Row]:
@@ -140,49 +109,21 @@ async def first_route(stage: Stage, _: int) -> list[Row]:
     return [Row(what, Spread((median(first),)), told, Goal(150, "ms"))]
 
 
-async def slow_chain(stage: Stage, rounds: int) -> list[Row]:
-    """One client, upstreams of 100 ms and a node of 50 ms a call."""
-    calls = await calls_of_a_quote(stage)
-    async with slow_node(stage.sandbox.chain.url, NODE_MS) as url:
-        ours = await stage.service("slow chain", node_url=url)
-        await ask(ours, 4, 100)
-        await stage.world(delay_ms=DELAY_MS)
-        slowest = [(await fan_out(calls.slowest, 1, 40, None))[0] for _ in range(rounds)]
-        results = [await ask(ours, 1, 40) for _ in range(rounds)]
-        await stage.world()
-    limit = median(result.p50 for result in slowest)
-    p50 = Spread.of(result.p50 - limit for result in results)
-    p99 = Spread.of(result.p99 - limit for result in results)
-    what = f"quote, 1 client, 100 ms upstreams, a node of {NODE_MS:.0f} ms a call"
-    beside = f"p99 {shown(p99, 'ms')}"
-    return [Row(f"{what}: beyond the slowest, p50", p50, beside, Goal(60, "ms"))]
-
-
 async def throughput(stage: Stage, rounds: int) -> list[Row]:
-    """32 clients, upstreams that answer at once; service, fan-out and peer take turns on a core."""
+    """32 clients, upstreams that answer at once; service and fan-out take turns on a core."""
     ours = await stage.service("throughput")
     calls = await calls_of_a_quote(stage)
-    peer = await running_peer(stage)
     await ask(ours, CLIENTS, 400)
-    await peer.ask(CLIENTS, 400)
-    async with apart([*ours.pids, peer.pid]):
-        turns = [await _turn(ours, calls, peer) for _ in range(rounds)]
-    rate, bare, theirs = (Spread.of(turn[n].rate for turn in turns) for n in range(3))
-    share, times = (Spread.of(turn[0].rate / turn[n].rate for turn in turns) for n in (1, 2))
-    cpu, bare_cpu, their_cpu = (
-        shown(Spread.of(turn[n].cpu_ms for turn in turns), "ms") for n in range(3)
-    )
-    told = f"{cpu} of CPU a quote, bare {bare_cpu}, {NAME} {their_cpu}"
+    async with apart(ours.pids):
+        turns = [await _turn(ours, calls) for _ in range(rounds)]
+    rate, bare = (Spread.of(turn[n].rate for turn in turns) for n in range(2))
+    share = Spread.of(turn[0].rate / turn[1].rate for turn in turns)
+    cpu, bare_cpu = (shown(Spread.of(turn[n].cpu_ms for turn in turns), "ms") for n in range(2))
+    told = f"{cpu} of CPU a quote, bare {bare_cpu}"
     what = f"quotes a second on one core, {CLIENTS} clients, 0 ms upstreams"
     return [
         Row(what, rate, told, Goal(400, "/s", least=True)),
         Row(f"{what}: share", share, f"bare fan-out {shown(bare, '/s')}", Goal(0.8, "%", True)),
-        Row(
-            f"{what}: over {NAME}'s",
-            times,
-            f"{shown(theirs, '/s')}; {LACKS}",
-            Goal(1, "×", least=True),
-        ),
     ]
 
 
@@ -194,14 +135,14 @@ class _Run:
     cpu_ms: float
 
 
-async def _turn(ours: Served, calls: Calls, peer: Peer) -> tuple[_Run, _Run, _Run]:
+async def _turn(ours: Served, calls: Calls) -> tuple[_Run, _Run]:
     count = 1_280
     before = ours.cpu_s()
     result = await ask(ours, CLIENTS, count)
     cpu_s = ours.cpu_s() - before
-    runs = (result, cpu_s), await fan_out(calls, CLIENTS, count, 0), await peer.ask(CLIENTS, count)
-    first, second, third = (_Run(one.per_second, cpu / count * 1000) for one, cpu in runs)
-    return first, second, third
+    runs = (result, cpu_s), await fan_out(calls, CLIENTS, count, 0)
+    first, second = (_Run(one.per_second, cpu / count * 1000) for one, cpu in runs)
+    return first, second
 
 
 @asynccontextmanager

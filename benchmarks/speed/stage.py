@@ -24,11 +24,11 @@ from quietswap.rules.quotes.quote import RouteRequest
 from quietswap.rules.tokens.token import Token
 from quietswap.sandbox.contracts import addresses
 from quietswap.sandbox.contracts.abi import set_storage
-from quietswap.sandbox.contracts.pools import TOKENS, SandboxToken
+from quietswap.sandbox.contracts.pools import TOKENS
 from quietswap.sandbox.faults import PRICES, RELAYS
 from quietswap.sandbox.network import SandboxNetwork, running_network
 from quietswap.sandbox.ports import free_port
-from quietswap.sandbox.stack import QUIETSWAP, ServiceProcess, StoreUrls, settings_text
+from quietswap.sandbox.stack import QUIETSWAP, ServiceProcess, settings_text
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.base.http_client import HttpClient, HttpReply
 from quietswap.service.server.factories import make_adapter
@@ -79,8 +79,6 @@ class Stage:
     folder: Path
     upstreams_url: str
     stack: AsyncExitStack
-    prices_url: str | None = None
-    """Where the upstreams serve prices; None for the sandbox's price services."""
 
     async def world(self, *, delay_ms: float = 0, hangs: tuple[str, ...] = ()) -> int:
         """Set how slowly the upstreams answer, and which never do.
@@ -99,33 +97,22 @@ class Stage:
         *,
         program: Sequence[str] = QUIETSWAP,
         fill: Callable[[Path, str], Awaitable[None]] | None = None,
-        node_url: str | None = None,
-        stores: StoreUrls | None = None,
-        workers: int = 1,
     ) -> "Served":
         """Start a service with a database of its own.
 
-        `fill(database, key id)` is called before it starts, `program` runs instead of quietswap,
-        `node_url` is used instead of the sandbox's chain, `stores` instead of SQLite.
+        `fill(database, key id)` is called before it starts, `program` runs instead of quietswap.
         """
         folder = self.folder / name
         folder.mkdir()
         port = free_port()
         base = self.upstreams_url
-        urls = {
-            name: f"{self.prices_url}/{name}" if self.prices_url else self.sandbox.urls[name]
-            for name in PRICES
-        }
+        urls = {name: self.sandbox.urls[name] for name in PRICES}
         urls |= {source: f"{base}/{source}" for source in SOURCES}
-        urls |= {"node": node_url or self.sandbox.chain.url} | dict.fromkeys(
-            RELAYS, f"{base}/{RELAY}"
-        )
-        text = settings_text(urls, folder, port, 12, stores)
+        urls |= {"node": self.sandbox.chain.url} | dict.fromkeys(RELAYS, f"{base}/{RELAY}")
+        text = settings_text(urls, folder, port, 12)
         text = text.replace("per_second = 1000.0", "per_second = 1e9")
         text = text.replace("per_day = 100000000", "per_day = 1000000000")
-        text = text.replace(
-            "[server]\n", f"[server]\nworkers = {workers}\nrate_limit = 1000000000\n"
-        )
+        text = text.replace("[server]\n", "[server]\nrate_limit = 1000000000\n")
         settings = folder / "quietswap.toml"
         text += f"[quotes]\nsources = {list(SOURCES)}\n[wallet_rpc]\nrate_limit = 1000000000\n"
         settings.write_text(text, "utf-8")
@@ -216,14 +203,12 @@ def source_settings(urls: Mapping[str, str]) -> Settings:
     return msgspec.convert({"source": {n: {"url": urls[n]} for n in SOURCES}}, Settings)
 
 
-def recording_request(
-    sell: SandboxToken = SELL, buy: SandboxToken = BUY, amount: int = SELL_AMOUNT
-) -> RouteRequest:
+def recording_request() -> RouteRequest:
     """Return the swap that an answer of the recording is about."""
     return RouteRequest(
-        sell=Token(sell.address, sell.decimals, sell.symbol),
-        buy=Token(buy.address, buy.decimals, buy.symbol),
-        sell_amount=amount,
+        sell=Token(SELL.address, SELL.decimals, SELL.symbol),
+        buy=Token(BUY.address, BUY.decimals, BUY.symbol),
+        sell_amount=SELL_AMOUNT,
         wallet=RECORDED_WALLET,
         slippage_bps=SLIPPAGE_BPS,
         gas_price_wei=10**9,
@@ -232,21 +217,15 @@ def recording_request(
 
 
 async def _record(venues: Mapping[str, str]) -> list[Recorded]:
+    """Return what each venue answers the service's adapter for one swap."""
     rows = []
     for name in SOURCES:
-        bodies = await answers_of(venues, name, recording_request())
-        rows += [_padded(f"/{name}{path}", body) for path, body in bodies.items()]
+        recorder = Recorder()
+        adapter = make_adapter(source_settings(venues), name, recorder)
+        await adapter.route(recording_request())
+        await recorder.close()
+        rows += [_padded(f"/{name}{path}", body) for path, body in recorder.rows.items()]
     return rows
-
-
-async def answers_of(
-    venues: Mapping[str, str], name: str, request: RouteRequest
-) -> Mapping[str, str]:
-    """Return what a venue answers the service's adapter for one swap, by path."""
-    recorder = Recorder()
-    await make_adapter(source_settings(venues), name, recorder).route(request)
-    await recorder.close()
-    return recorder.rows
 
 
 def _padded(path: str, body: str) -> Recorded:

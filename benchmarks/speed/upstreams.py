@@ -3,35 +3,22 @@
 Run as `python -m benchmarks.speed.upstreams RECORDING`, a JSON file of `Recorded` rows. It prints
 its port and serves until it is terminated. Each answer waits `delay_ms`; a source named in `hangs`
 never answers. Both are set by `POST /control`, which returns how many requests the relay received.
-
-It also serves prices below `/defillama` and `/coingecko`: those of the sandbox's genesis.
 """
 
 import asyncio
 import json
 import re
 import sys
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import fresh
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address, keccak256
-from quietswap.sandbox.contracts.pools import TOKENS
 
 RELAY = "relay"
 WALLET = re.compile(rb'(?:userAddress|account|sender|recipient)(?:=|":"?)0x([0-9a-fA-F]{40})')
 """Who asks, in the four vendors' words: the wallet of the recording is replaced by it."""
-
-
-_SELL = re.compile(rb'(?:tokenIn|srcToken|inTokenAddress)(?:=|":")0x([0-9a-fA-F]{40})')
-_BUY = re.compile(rb'(?:tokenOut|destToken|outTokenAddress)(?:=|":")0x([0-9a-fA-F]{40})')
-_AMOUNT = re.compile(rb'(?:[?&](?:amount|amountIn|amountDecimals)=|"amountIn":")([0-9]+)')
-"""The swap, in the four vendors' words."""
-_PRICED = re.compile(rb"0x([0-9a-fA-F]{40})")
-_USD = {token.address[2:].lower(): float(token.usd) for token in TOKENS.values()}
 
 
 def wallet(number: int) -> Address:
@@ -44,19 +31,10 @@ RECORDED_WALLET = wallet(0)
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One answer: `path` without query, `body` as text, sent with status 200.
-
-    With `terms` it is the answer for one swap (`terms`), otherwise for each swap.
-    """
+    """One answer: `path` without query, `body` as text, sent with status 200."""
 
     path: str
     body: str
-    terms: str = ""
-
-
-def terms(sell: str, buy: str, amount: int) -> str:
-    """Return the name of a swap: token addresses in any case, amount in smallest units."""
-    return f"{sell[2:]}-{buy[2:]}-{amount}".lower()
 
 
 def write(path: Path, rows: list[Recorded]) -> None:
@@ -69,7 +47,7 @@ class World:
 
     def __init__(self, rows: list[Recorded]) -> None:
         self._marker = RECORDED_WALLET[2:].lower().encode()
-        self._bodies = {(row.path.encode(), row.terms): row.body.encode() for row in rows}
+        self._bodies = {row.path.encode(): row.body.encode() for row in rows}
         self.delay_s = 0.0
         self._hangs: tuple[bytes, ...] = ()
         self._relayed = 0
@@ -84,20 +62,9 @@ class World:
         if path.startswith(b"/relay"):
             self._relayed += 1
             return _http(_relayed(request) if method == b"POST" else b"{}")
-        if path.startswith((b"/defillama/", b"/coingecko/")):
-            return _http(_prices(request.partition(b"\r\n")[0]))
-        body = self._bodies.get((path, "")) or self._of_swap(path, request)
+        body = self._bodies[path]
         found = WALLET.search(request)
         return _http(body.replace(self._marker, found[1].lower()) if found else body)
-
-    def _of_swap(self, path: bytes, request: bytes) -> bytes:
-        """Return the answer for the request's swap, in which a fresh token stands for DAI."""
-        found = [one.search(request) for one in (_SELL, _BUY, _AMOUNT)]
-        sell, buy, amount = (one[1].decode().lower() if one else "" for one in found)
-        (sell, sold), (buy, bought) = fresh.origin(sell), fresh.origin(buy)
-        body = self._bodies[path, f"{sell}-{buy}-{amount}"]
-        number = sold or bought
-        return fresh.renamed(body, number) if number else body
 
     def _control(self, wanted: dict[str, Any]) -> None:
         self.delay_s = wanted["delay_ms"] / 1000
@@ -108,19 +75,6 @@ def _relayed(request: bytes) -> bytes:
     call = json.loads(request.partition(b"\r\n\r\n")[2])
     digest = keccak256(bytes.fromhex(call["params"][0][2:])).hex()
     return json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": "0x" + digest}).encode()
-
-
-def _prices(line: bytes) -> bytes:
-    """Return the price of the token in a request line, in the format of the service asked."""
-    found = _PRICED.search(line)
-    digits = found[1].decode() if found else ""
-    usd, now = _USD.get(fresh.origin(digits.lower())[0]), int(time.time())
-    if usd is None:
-        return b'{"coins":{}}' if b"/defillama/" in line else b"{}"
-    if b"/defillama/" in line:
-        coin = {"price": usd, "timestamp": now, "confidence": 0.99}
-        return json.dumps({"coins": {f"ethereum:0x{digits}": coin}}).encode()
-    return json.dumps({f"0x{digits}".lower(): {"usd": usd, "last_updated_at": now}}).encode()
 
 
 def _http(body: bytes) -> bytes:

@@ -41,6 +41,7 @@ class ShortRun:
 def short_run(tmp_path_factory: pytest.TempPathFactory) -> ShortRun:
     folder = tmp_path_factory.mktemp("speed")
     kept, page = folder / "kept.json", folder / "page.md"
+    page.write_bytes((ROOT / "docs" / "performance.md").read_bytes())
     options = ["--rounds", "1", "--requests", "1000", "--json", str(kept), "--page", str(page)]
     run = subprocess.run(
         [sys.executable, "-m", "benchmarks.speed", *options, "submission", "decoding", "memory"],

@@ -56,7 +56,7 @@ def test_every_installation_of_the_makefile_says_so() -> None:
     lines = [line for line in text.splitlines() if re.search(r"pip install|npm ci", line)]
     assert len(lines) >= 5
     for line in lines:
-        assert "$(SAY)" in line or "PEERS" in line or "cd $(dir" in line, line
+        assert "$(SAY)" in line or "cd $(dir" in line, line
 
 
 def check_picture(path: Path) -> None:
