@@ -362,3 +362,16 @@ async def test_callers_at_once_share_one_head(scripted: Scripted) -> None:
     chain = scripted.says("eth_getBlockByNumber", HEADER)
     await asyncio.gather(*(chain.head() for _ in range(10)))
     assert scripted.node.served == ["eth_getBlockByNumber"]
+
+
+async def test_a_node_that_cannot_run_multicall_makes_no_token_a_stranger(
+    scripted: Scripted,
+) -> None:
+    """ganache: the sandbox's contracts have opcodes that its rules lack."""
+
+    def unknown_opcode(*_: object) -> object:
+        raise Refusal(-32000, "VM Exception while processing transaction: invalid opcode", "0x")
+
+    chain = scripted.says("eth_call", unknown_opcode)
+    with pytest.raises(NodeUnavailable, match="cannot run Multicall3"):
+        await chain.token(VENUE)

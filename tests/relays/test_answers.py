@@ -60,6 +60,10 @@ def test_any_other_result_says_nothing(result: Any) -> None:
         ("transaction gas limit too high (cap: 16777216)", RelayOutcome.INVALID),
         ("transaction underpriced", RelayOutcome.INVALID),
         ("transaction underpriced: gas tip cap 0, minimum needed 1", RelayOutcome.INVALID),
+        (
+            "insufficient gas for floor data gas cost: gas 37100, minimum needed 61000",
+            RelayOutcome.INVALID,
+        ),
         ("max priority fee per gas higher than max fee per gas", RelayOutcome.INVALID),
         ("tip above fee cap", RelayOutcome.INVALID),
         ("invalid sender", RelayOutcome.INVALID),

@@ -102,6 +102,15 @@ async def test_a_message_of_the_node_does_not_hold_its_url(http: HttpClient) -> 
     assert node.url not in answer.message
 
 
+async def test_an_address_in_words_of_the_node_is_masked(http: HttpClient) -> None:
+    """One behind a proxy is nobody's business."""
+    async with fake_node(eth_gasPrice="0x1") as node:
+        node.answers["eth_call"] = refusing(-32000, "dial tcp node-7.internal:8545: refused")
+        [answer] = await client(http, node).read([RpcCall("eth_call")], "rpc_1")
+    assert isinstance(answer, RpcErrorObject)
+    assert answer.message == "dial tcp ***: refused"
+
+
 def executing(count: int, start: int = 0) -> list[RpcCall]:
     return [RpcCall("eth_call", [place]) for place in range(start, start + count)]
 

@@ -163,6 +163,7 @@ class NodeChain:
         calls = [multicall.call(views, gas=_VIEWS_GAS) for views in missing.values()]
         for address, result in zip(missing, await self._rpc.batch(calls), strict=True):
             if isinstance(result, RpcErrorObject) and result.is_verdict:
+                await multicall.require_runs(self._rpc)
                 token = None  # its views use all the gas they get
             else:
                 answers = multicall.answers(result, len(missing[address]))

@@ -9,6 +9,7 @@ what it used, so one that burns all it gets leaves the others theirs
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import MalformedResult, Result, RpcCall, hex_bytes, value
 from quietswap.rules.tokens.erc20 import address_word, word
 from quietswap.rules.tx.address import Address
@@ -27,6 +28,7 @@ _LIMITED_BASE, _LIMITED_EACH = 100_000, 20_000
 """Gas of the multicall itself, and for each call, which keeps a 64th of what is left."""
 _AGGREGATE3 = bytes.fromhex("82ad56cb")
 _ETH_BALANCE = bytes.fromhex("4d2301cc")
+_OWN_GAS = 1_000_000
 _MAY_FAIL = word(1) + word(96)
 """`allowFailure`, and the place of the calldata."""
 
@@ -59,6 +61,15 @@ async def read_views(
 ) -> list[bytes | None]:
     """Return the result of each view at the latest block, as `answers`. Raises NodeUnavailable."""
     return answers((await rpc.batch([call(views, gas=gas)]))[0], len(views))
+
+
+async def require_runs(rpc: NodeReads) -> None:
+    """Raise NodeUnavailable if the node cannot run Multicall3 itself: no token is to blame then."""
+    [result] = await rpc.batch([call([ViewCall(MULTICALL3, BLOCK_NUMBER)], gas=_OWN_GAS)])
+    try:
+        answers(result, 1)
+    except NodeUnavailable as error:
+        raise NodeUnavailable(f"the node cannot run Multicall3: {error}") from error
 
 
 def call(views: Sequence[ViewCall], *, gas: int | None = None, at: str = "latest") -> RpcCall:

@@ -136,6 +136,7 @@ class TokenReader:
         calls = [multicall.call(each, gas=_DETAIL_GAS) for each in asked]
         for address, result in zip(missing, await nodes.batch(calls), strict=True):
             if isinstance(result, RpcErrorObject) and result.is_verdict:
+                await multicall.require_runs(nodes)
                 self._details[address] = None
             else:
                 self._details[address] = _details(address, multicall.answers(result, 4))

@@ -362,6 +362,7 @@ _TEXTS: tuple[tuple[str, RelayOutcome, str], ...] = (
     (r"exceeds .*\bbalance", RelayOutcome.INSUFFICIENT_FUNDS, "insufficient funds"),
     (r"in-flight transaction limit", RelayOutcome.BUSY, "one transaction at a time"),
     (r"simulation (error|failed)", RelayOutcome.WOULD_REVERT, "simulation failed"),
+    (r"floor data gas", RelayOutcome.INVALID, "the gas limit is below the floor of its calldata"),
     (r"intrinsic gas", RelayOutcome.INVALID, "the gas limit is below the intrinsic gas"),
     (r"exceeds block gas limit", RelayOutcome.INVALID, "the gas limit exceeds the block's"),
     (r"gas limit too high", RelayOutcome.INVALID, "the gas limit is above 2^24"),

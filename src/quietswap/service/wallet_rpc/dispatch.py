@@ -186,7 +186,7 @@ class WalletRpc:
         answers = await self.use_cases.rpc_node.read(calls, self.token.client_id)
         for slot, answer in zip(slots, answers, strict=True):
             if isinstance(answer, RpcErrorObject):
-                slot.outcome = RpcError(answer.code, answer.message, answer.data)
+                slot.outcome = _of_node(answer)
             else:
                 slot.outcome = await self._with_live_orders(slot.call, answer)
 
@@ -211,6 +211,12 @@ class WalletRpc:
             failure = parameters.service_failed(self.request_id)
             for slot in slots:
                 slot.outcome = slot.outcome or failure
+
+
+def _of_node(error: RpcErrorObject) -> RpcError:
+    """Return the error of a call. An internal error is the node's, and not one of this service."""
+    code = parameters.SERVER_ERROR if error.code == parameters.INTERNAL_ERROR else error.code
+    return RpcError(code, error.message, error.data)
 
 
 def _local_answer(token: WalletRpcToken, call: Call) -> bytes | None:
