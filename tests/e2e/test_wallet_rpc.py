@@ -97,9 +97,7 @@ def test_a_revert_has_its_data(wallet: Node, node: Node) -> None:
     assert (error["code"], error.get("data")) == (expected["code"], expected.get("data"))
 
 
-def test_an_internal_error_of_the_node_is_no_error_of_the_service(
-    wallet: Node, node: Node
-) -> None:
+def test_an_internal_error_of_the_node_is_no_error_of_the_service(wallet: Node, node: Node) -> None:
     creates = {"data": "0xfe"}
     assert node.error("eth_call", creates, "latest")["code"] == -32603, "as anvil answers"
     assert wallet.error("eth_call", creates, "latest")["code"] == -32000
