@@ -122,7 +122,7 @@ def test_panels_do_not_overlap() -> None:
 def test_the_runbook_names_events_and_failures_that_exist() -> None:
     text = (DOCS / "runbook.md").read_text("utf-8")
     events = set(re.findall(r"[Ee]vents? `(\w+)`", text))
-    modules = (DOCS.parent / "src/quietswap/observe").glob("*.py")
+    modules = (DOCS.parent / "src/quietswap/service/observe").glob("*.py")
     source = "".join(path.read_text("utf-8") for path in modules)
     assert events
     assert events <= set(re.findall(r'log\.\w+\("(\w+)"', source))

@@ -293,7 +293,8 @@ async def test_the_overview_says_what_needs_attention(
 
 async def test_health_is_what_readyz_says(office: Office, desk: httpx.AsyncClient) -> None:
     assert "This process is ready" in text_of(await desk.get("/operator/health"))
-    office.health = Health({"relay": "no connection: MEV Blocker"}, "standing by")
+    checks = {"database": "PostgreSQL: gone", "relay": "no connection: MEV Blocker"}
+    office.health = Health(checks, "standing by")
     page = text_of(await desk.get("/operator/health"))
     assert "This process is not ready" in page
     assert "relay no connection: MEV Blocker" in page

@@ -234,7 +234,12 @@ class ApiClient:
             yield
         finally:
             self.town.heal(*parts)
-            self.until(lambda: self.api.get("/readyz").status_code == 200)
+            self.until(self.is_well)
+
+    def is_well(self) -> bool:
+        """Return whether the service finds nothing wrong with what it depends on."""
+        checks = self.api.get("/readyz").json()["checks"]
+        return all(said == "ok" for said in checks.values())
 
     @contextmanager
     def no_blocks(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from quietswap.rules.orders.stores import RateStore, RateWindow, StoreUnavailable
-from quietswap.service.storage.rate_limits import MemoryRateStore
+from quietswap.service.storage.rate_limits import MemoryRateStore, SharedOrOwnShare
 from quietswap.service.storage.redis_rate_limits import RedisRateStore
 from tests.databases import RedisServer
 from tests.storage.examples import T0, HandClock
@@ -177,3 +177,40 @@ async def test_calls_that_wait_for_redis_are_bounded(redis_server: RedisServer) 
         redis_server.thaw()
     await eventually(lambda: _answers(rates))
     await rates.close()
+
+
+class AwayOrThere:
+    """A shared store that can be away."""
+
+    def __init__(self, clock: HandClock) -> None:
+        self.is_away = False
+        self.asked = 0
+        self._windows = MemoryRateStore(clock)
+
+    async def hit(self, key: str, limit: int, window_s: int, count: int = 1) -> RateWindow:
+        self.asked += 1
+        if self.is_away:
+            raise StoreUnavailable("Redis: gone")
+        return await self._windows.hit(key, limit, window_s, count)
+
+
+async def test_without_the_shared_store_each_process_takes_its_share(clock: HandClock) -> None:
+    shared = AwayOrThere(clock)
+    rates = SharedOrOwnShare(shared, MemoryRateStore(clock), clock)
+    rates.processes = 3
+    assert (await rates.hit("key", 10, 60)).remaining == 9
+    shared.is_away = True
+    states = [await rates.hit("key", 10, 60) for _ in range(4)]
+    assert [(state.allowed, state.limit) for state in states] == [(True, 3)] * 3 + [(False, 3)]
+    assert (await rates.hit("rare", 2, 60)).limit == 1, "a share is never nothing"
+    assert rates.fault == "Redis: gone"
+    asked = shared.asked
+    await rates.hit("key", 10, 60)
+    assert shared.asked == asked, "no request waits for what was away a moment ago"
+    shared.is_away = False
+    clock.ms += 1100
+    await rates.hit("key", 10, 60)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert rates.fault is None
+    assert (await rates.hit("key", 10, 60)).remaining == 8

@@ -117,7 +117,7 @@ def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
         if is_file:
             await upgrade(storage)
         try:
-            await storage.ping()
+            await storage.ping_all()
         except StoreUnavailable as error:
             click.echo(f"requests are answered 503 until this has ended: {error}", err=True)
 

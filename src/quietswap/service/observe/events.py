@@ -159,6 +159,25 @@ def refund_block_unread(block_hash: str | None, reason: str) -> None:
     log.warning("refund_block_unread", block=block_hash, reason=reason)
 
 
+def dependencies_checked(checks: Mapping[str, str]) -> None:
+    """What /readyz would say now: `ok` or a reason by dependency."""
+    for name, said in checks.items():
+        metrics.dependency_up(name).set(int(said == "ok"))
+
+
+def clock_compared(ahead_ms: int) -> None:
+    """The local clock is so far ahead of that of the database."""
+    metrics.clock_ahead_of_database.set(ahead_ms / 1000)
+
+
+def rates_shared(fault: str | None) -> None:
+    """Rate windows are no longer shared, for this reason; or again, with None."""
+    if fault is None:
+        log.info("rates_shared")
+    else:
+        log.warning("rates_not_shared", reason=fault)
+
+
 def orders_watched(counts: Mapping[OrderStatus, int]) -> None:
     """The tracker tracks this number of orders of each status."""
     for status in OrderStatus:
@@ -211,9 +230,15 @@ def tracker_stopped() -> None:
     log.info("tracker_stopped")
 
 
+_TAKEN = ("accepted", "known")
+"""Outcomes of a relay that has the transaction."""
+
+
 def relay_answered(relay: str, outcome: str, seconds: float, said: str = "") -> None:
     """A submission to a relay ended. `said` is its status and its words, if it took nothing."""
     metrics.relay_answers(relay, outcome).inc()
+    if outcome in _TAKEN:
+        metrics.relay_accepted(relay).set_to_current_time()
     metrics.relay_seconds(relay).observe(seconds)
     count(Measure.RELAY_OUTCOME, relay, outcome)
     count(Measure.RELAY_MS, relay, value=seconds * 1000)

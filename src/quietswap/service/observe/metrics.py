@@ -179,6 +179,15 @@ _build = _gauge("build_info", "1, with the version as labels", "version python")
 _memory = _gauge(
     "resident_memory_bytes", "Memory of this service's processes (Linux; elsewhere NaN)"
 )
+dependency_up = _gauges("dependency_up", "1 while a check of /readyz is passed, else 0", "check")
+clock_ahead_of_database = _gauge(
+    "clock_database_ahead_seconds", "Local clock less that of PostgreSQL"
+)
+relay_accepted = _gauges(
+    "relay_accepted_timestamp_seconds",
+    "When a relay last took a transaction, Unix seconds; the start of the process before that",
+    "relay",
+)
 leads = _gauge("tracker_leads", "1 while this process follows the orders", mode="livesum")
 may_lead = _gauge("tracker_enabled", "1 if this process may follow orders", mode="livesum")
 lag = _gauge("tracker_lag_blocks", "Blocks the tracker is behind")
@@ -189,12 +198,14 @@ reorgs = _counter("reorgs", "Reorganisations seen")
 node_errors = _counters("node_errors", "Failed node calls by kind", "node kind")
 
 
-def begin(sources: tuple[str, ...]) -> None:
+def begin(sources: tuple[str, ...], relays: Iterable[str] = ()) -> None:
     """Create the series of alerts with value 0: an alert misses a series that starts at 1."""
     for source in sources:
         verifications(source, "unsafe")
         source_wins(source)
         overquotes(source)
+    for relay in relays:
+        relay_accepted(relay).set_to_current_time()
     for status in OrderStatus:
         orders_watched(status)
     for reason in DisabledReason:

@@ -7,13 +7,14 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from quietswap.rules.operator.operators import Health
 from quietswap.service import observe
 from quietswap.service.api.middleware.headers import (
     LOOPBACK,
@@ -35,6 +36,7 @@ from quietswap.service.server.operator import (
     operator_view,
     readiness,
     start_figures,
+    start_watch,
 )
 from quietswap.service.server.settings import BadSettings, load
 from quietswap.service.server.shutdown import run_until_end, until_stopped
@@ -177,7 +179,9 @@ class ServiceApp:
                 start_key_uses(parts, self._clock, stack)
                 start_figures(parts, self._clock, stack)
                 run_until_end(stack, self._connections.keep())
-                self._api = _api(parts, self._clock)
+                health = readiness(parts, self._clock)
+                start_watch(parts, health, self._clock, stack)
+                self._api = _api(parts, self._clock, health)
             except Exception as error:  # noqa: BLE001  the message is logged, then the process ends
                 observe.start_failed(str(error))
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
@@ -200,8 +204,11 @@ def _is_traced(path: str) -> bool:
     return path.startswith(("/api/", "/rpc/"))
 
 
-def _api(parts: Container, clock: Clock) -> ASGIApp:
-    observe.begin(tuple(source.name for source in parts.outside.sources))
+def _api(parts: Container, clock: Clock, health: Callable[[], Awaitable[Health]]) -> ASGIApp:
+    observe.begin(
+        tuple(source.name for source in parts.outside.sources),
+        [relay.name for relay in parts.outside.relays.values()],
+    )
     server = parts.settings.server
     if server.tls_cert:
         observe.certificate_loaded(server.tls_cert, expires_at(server.tls_cert))
@@ -224,7 +231,6 @@ def _api(parts: Container, clock: Clock) -> ASGIApp:
             logs_blocks=wallet_rpc.logs_blocks,
         ),
     )
-    health = readiness(parts, clock)
     app: ASGIApp = create_api(
         parts.use,
         options,

@@ -41,6 +41,7 @@ from quietswap.service.server.web_assets import Page
 from quietswap.service.settings import Settings
 from quietswap.service.storage.factory import Storage
 from quietswap.service.storage.operator_view import OperatorSearch
+from quietswap.service.storage.rate_limits import SharedOrOwnShare
 
 
 def readiness(parts: Container, clock: Clock) -> Callable[[], Awaitable[Health]]:
@@ -61,6 +62,37 @@ def readiness(parts: Container, clock: Clock) -> Callable[[], Awaitable[Health]]
         return Health(checks, tracker_role(parts), warnings)
 
     return health
+
+
+_WATCH_S = 15.0
+"""A Prometheus reads as often, and a trial costs the node three round trips."""
+
+
+def start_watch(
+    parts: Container,
+    health: Callable[[], Awaitable[Health]],
+    clock: Clock,
+    stack: AsyncExitStack,
+) -> None:
+    """Keep the gauges of /readyz and the clock's, and how many processes share a limit, current."""
+
+    async def look() -> None:
+        storage = parts.storage
+        observe.dependencies_checked((await health()).checks)
+        processes = max(await storage.serving_processes(), parts.settings.server.workers)
+        for share in storage.shares:
+            share.processes = processes
+        asked_ms = clock.now_ms()
+        answered_ms = await storage.clock_ms()
+        if answered_ms is not None:
+            observe.clock_compared((asked_ms + clock.now_ms()) // 2 - answered_ms)
+
+    async def watch() -> None:
+        while True:
+            await guarded("watch", look, lambda _: None)
+            await clock.sleep(_WATCH_S)
+
+    run_until_end(stack, watch())
 
 
 _TRIAL_S = 5.0
@@ -125,7 +157,7 @@ def _warnings(parts: Container) -> dict[str, str]:
 
 
 async def _checks(parts: Container, reach: ConnectivityProbe) -> dict[str, str]:
-    """Return `ok` or the reason for each dependency without which the service cannot work."""
+    """Return `ok` or the reason for each dependency. Only the database decides about traffic."""
     settings, outside = parts.settings, parts.outside
     database, node, unreachable = await asyncio.gather(
         _outcome(parts.ping()), _outcome(outside.chain.head()), reach.unreachable()
@@ -133,12 +165,24 @@ async def _checks(parts: Container, reach: ConnectivityProbe) -> dict[str, str]:
     sources = [(one, factories.source_url(settings, one.name)) for one in outside.sources]
     urls = factories.relay_urls(settings)
     relays = [(one, urls[tier]) for tier, one in outside.relays.items()]
-    return {
+    checks = {
         "database": database,
         "node": node,
         "sources": _any_up(sources, unreachable),
         "relay": _relays(relays, unreachable),
     }
+    shares = parts.storage.shares
+    await asyncio.gather(*(share.probe() for share in shares))
+    if shares:
+        checks["rates"] = next(filter(None, map(_share_taken, shares)), "ok")
+    return checks
+
+
+def _share_taken(share: SharedOrOwnShare) -> str | None:
+    if share.fault is None:
+        return None
+    part = "all" if share.processes == 1 else f"one {share.processes}th"
+    return f"{share.fault}; this process allows {part} of each limit"
 
 
 def _reach(parts: Container, clock: Clock) -> ConnectivityProbe:

@@ -127,7 +127,7 @@ def store_faults(settings: Settings) -> list[str]:
             elif not missing:
                 with contextlib.suppress(SchemaTooOld):  # a start migrates it
                     await migrate.check(storage.database)
-            await storage.ping()
+            await storage.ping_all()
         finally:
             await storage.close()
 

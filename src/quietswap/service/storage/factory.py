@@ -1,8 +1,9 @@
 """Opens the stores of a database. Only this module knows both."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from quietswap.rules.orders.stores import LeaderLock, RateStore
+from quietswap.rules.orders.stores import LeaderLock, RateStore, StoreUnavailable
 from quietswap.service.base.clock import Clock
 from quietswap.service.storage import migrate
 from quietswap.service.storage.client_usage import UsageStore
@@ -13,7 +14,7 @@ from quietswap.service.storage.operator_view import FigureStore
 from quietswap.service.storage.operators import AuditStore, OperatorStore
 from quietswap.service.storage.orders import OrderStore
 from quietswap.service.storage.quotes import PausedSourceStore, QuoteStore
-from quietswap.service.storage.rate_limits import MemoryRateStore
+from quietswap.service.storage.rate_limits import MemoryRateStore, SharedOrOwnShare
 from quietswap.service.storage.sqlite import FileLeaderLock, SqliteDatabase
 from quietswap.service.storage.wallet_rpc_tokens import WalletRpcTokenStore
 from quietswap.service.storage.web_sessions import WebSessionStore
@@ -62,8 +63,13 @@ class Storage:
     ) -> None:
         self.database = database
         self.shared_rates = shared_rates
-        self.rates: RateStore = shared_rates or MemoryRateStore(clock)
-        self.guesses: RateStore = shared_rates or MemoryRateStore(clock, _STRANGERS)
+        self.rates: RateStore = MemoryRateStore(clock)
+        self.guesses: RateStore = MemoryRateStore(clock, _STRANGERS)
+        self.shares: Sequence[SharedOrOwnShare] = ()
+        if shared_rates is not None:
+            both = (self.rates, self.guesses)
+            self.shares = tuple(SharedOrOwnShare(shared_rates, own, clock) for own in both)
+            self.rates, self.guesses = self.shares
         self.leadership, self.serving = locks
         stored = database
         if traced:
@@ -87,10 +93,37 @@ class Storage:
         self.web_sessions = WebSessionStore(stored)
 
     async def ping(self) -> None:
+        """Check that the database accepts writes. Raises StoreUnavailable."""
+        try:
+            await self.database.change(_PROBES[self.database.dialect], durable=False)
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+            text = f"the tables are not those of this release ({kind}): run quietswap migrate"
+            raise StoreUnavailable(text) from error
+
+    async def ping_all(self) -> None:
         """Check that database and Redis accept writes. Raises StoreUnavailable."""
-        await self.database.change(_PROBES[self.database.dialect], durable=False)
+        await self.ping()
         if self.shared_rates:
             await self.shared_rates.ping()
+
+    async def serving_processes(self) -> int:
+        """Return how many processes hold the lock of those that serve; 1 where none can be seen."""
+        if self.database.dialect == "sqlite":
+            return 1
+        from quietswap.service.storage.postgres import HOLDERS, SERVER
+
+        rows = await self.database.fetch(HOLDERS, SERVER)
+        return max(int(rows[0][0]), 1)
+
+    async def clock_ms(self) -> int | None:
+        """Return the database's time in Unix ms; None with SQLite, which has this host's clock."""
+        if self.database.dialect == "sqlite":
+            return None
+        sql = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+        return int((await self.database.fetch(sql))[0][0])
 
     async def close(self) -> None:
         """Finish accepted work, then release the locks: the next holder finds all of it stored."""

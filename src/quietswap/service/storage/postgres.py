@@ -311,6 +311,13 @@ TRACKER = 0x7175_6965_7474
 SERVER = 0x7175_6965_7475
 """Number of the lock of the processes that serve."""
 
+HOLDERS = """
+SELECT count(*) FROM pg_locks
+WHERE locktype = 'advisory' AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND (CAST(classid AS bigint) << 32 | CAST(objid AS bigint)) = ?
+"""
+"""How many sessions hold the advisory lock of a number."""
 _TAKE = "SELECT pg_try_advisory_lock($1)"
 _TAKE_SHARED = "SELECT pg_try_advisory_lock_shared($1)"
 _LOST_HOST = {

@@ -1,8 +1,13 @@
-"""Rate windows in memory: fixed, opened by the first hit, exact in one process."""
+"""Rate windows in memory: fixed, opened by the first hit, exact in one process.
 
+They also stand in for a shared store that is away: each process then allows its share of a limit.
+"""
+
+import asyncio
 from collections import OrderedDict
 
-from quietswap.rules.orders.stores import RateWindow
+from quietswap.rules.orders.stores import RateStore, RateWindow, StoreUnavailable
+from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 
 _MOST = 200_000
@@ -43,6 +48,61 @@ class MemoryRateStore:
             over = oldest is not None and self._windows[oldest][0] <= now
             if oldest is not None and (over or len(self._windows) >= self._most):
                 del self._windows[oldest]
+
+
+_TRY_AGAIN_S = 1.0
+
+
+class SharedOrOwnShare:
+    """Implements quietswap.rules.orders.stores.RateStore for several processes.
+
+    While `shared` is away, windows are counted in `own`, each with the process's share of the
+    limit. `processes` is how many share it. `fault` says why `shared` is away, None if it is not.
+    No request waits for a shared store that was away a moment ago.
+    """
+
+    def __init__(self, shared: RateStore, own: RateStore, clock: Clock) -> None:
+        self._shared = shared
+        self._own = own
+        self._clock = clock
+        self._try_at = 0.0
+        self._attempt: asyncio.Task[None] | None = None
+        self.processes = 1
+        self.fault: str | None = None
+
+    async def hit(self, key: str, limit: int, window_s: int, count: int = 1) -> RateWindow:
+        """Count `count` requests, in the shared window or in this process's share of it."""
+        if self.fault is None:
+            try:
+                return await self._shared.hit(key, limit, window_s, count)
+            except StoreUnavailable as error:
+                self._lose(str(error))
+        if self._clock.monotonic() >= self._try_at and self._attempt is None:
+            self._attempt = asyncio.create_task(self._try())
+        return await self._own.hit(key, max(limit // self.processes, 1), window_s, count)
+
+    async def probe(self) -> None:
+        """Ask the shared store, so that `fault` is known without a request."""
+        try:
+            await self._shared.hit("ready", 1, 1)
+        except StoreUnavailable as error:
+            self._lose(str(error))
+        else:
+            if self.fault is not None:
+                self.fault = None
+                observe.rates_shared(None)
+
+    async def _try(self) -> None:
+        try:
+            await self.probe()
+        finally:
+            self._attempt = None
+
+    def _lose(self, fault: str) -> None:
+        if self.fault is None:
+            observe.rates_shared(fault)
+        self.fault = fault
+        self._try_at = self._clock.monotonic() + _TRY_AGAIN_S
 
 
 def window_state(count: int, limit: int, ends_ms: int) -> RateWindow:
