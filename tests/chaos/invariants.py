@@ -16,7 +16,12 @@ from quietswap.rules.orders.order import (
     OrderStatus,
 )
 from quietswap.sandbox.rpc import SandboxRpcClient
-from quietswap.service.orders.tracking.resend import WOULD_FAIL, WOULD_WORK
+from quietswap.service.orders.tracking.resend import (
+    FEE_SUFFICES,
+    FEE_TOO_LOW,
+    WOULD_FAIL,
+    WOULD_WORK,
+)
 from quietswap.service.orders.transition import RELAY_SAID
 from tests.chaos.clients import Promised
 from tests.chaos.environment import CampaignEnvironment
@@ -147,7 +152,7 @@ def _lies(row: Row, chain: ChainRecord) -> Iterator[str]:
         yield f"{name} is {row['failure_code']}, and its nonce {row['nonce']} is free"
 
 
-NOTES = frozenset({RELAY_SAID, WOULD_FAIL, WOULD_WORK, FINALIZED})
+NOTES = frozenset({RELAY_SAID, WOULD_FAIL, WOULD_WORK, FEE_TOO_LOW, FEE_SUFFICES, FINALIZED})
 """Lines of the diary that say something and move nothing."""
 
 

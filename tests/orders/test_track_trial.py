@@ -226,3 +226,20 @@ async def test_the_words_of_a_relay_go_when_it_takes_the_order() -> None:
             stored = await scene.storage.orders.find(order.order_id)
             assert stored is not None
             assert (stored.relay_answer, stored.status) == (words, OrderStatus.MINING)
+
+
+@pytest.mark.parametrize("kind", [OrderKind.SWAP, OrderKind.WRAP])
+async def test_a_base_fee_above_the_fee_cap_is_told_once(kind: OrderKind) -> None:
+    async with open_scene() as scene:
+        order = await swap(scene, kind=kind)
+        cap = decode(sign(nonce=0)).params.max_fee_per_gas
+        scene.chain.next_base_fee = cap + 1
+        await scene.mine(blocks=16)
+        assert (await scene.moves(order)).count("fee_too_low") == 1
+        told = (await scene.storage.orders.events(order.order_id))[-1].evidence
+        assert f"next base fee of {cap + 1} wei must fall" in told
+        assert f"above its fee cap of {cap} wei" in told
+        assert scene.sends(order) >= 2, "it may fall at any time"
+        scene.chain.next_base_fee = cap
+        await scene.mine(blocks=6)
+        assert (await scene.moves(order))[-1] == "fee_suffices"

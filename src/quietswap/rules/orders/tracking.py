@@ -205,7 +205,7 @@ class TrackedOrder:
     - `gone_since`: a block number at which another transaction had certainly used the nonce.
     - `is_undone`: a reorg removed the block that decided the order; its status is not reset yet.
     - `must_go_out`: resend at once; `spared_until`: no expiry before this block.
-    - `would_fail`: result of the last simulation.
+    - `would_fail`: result of the last simulation; `fee_is_low`: the base fee is above its fee cap.
     """
 
     order: Order
@@ -217,6 +217,7 @@ class TrackedOrder:
     gone_since: int | None = None
     is_undone: bool = False
     would_fail: bool = False
+    fee_is_low: bool = False
     must_go_out: bool = False
     spared_until: int = 0
 

@@ -51,6 +51,7 @@ from quietswap.service.relays.relay import Relay
 MOST_TRIED = 32
 """Swaps simulated per block, in one batch; further ones are resent without a simulation."""
 WOULD_FAIL, WOULD_WORK = "would_fail", "would_work"
+FEE_TOO_LOW, FEE_SUFFICES = "fee_too_low", "fee_suffices"
 """Event types."""
 
 
@@ -82,6 +83,8 @@ class Resender:
         self._chain = chain
         self._relays = relays
         self._reconciler = reconciler
+        self.next_base_fee = 0
+        """In wei, after the newest head."""
 
     async def resend(self, tip: BlockRef) -> None:
         """Resend what is due: first the orders that no relay is known to have."""
@@ -162,10 +165,29 @@ class Resender:
         for watch, _ in claims:
             watch.must_go_out = False
             watch.order = with_resend_recorded(watch.order, tip.number)
+        await self._note_fees(claims)
         await bounded_gather(claims, self._send, limit=PARALLEL)
         for watch in wanted:
             if watch.order.order_id not in raws:
                 await self._cache.refresh(watch.order.order_id)
+
+    async def _note_fees(self, claims: Sequence[tuple[TrackedOrder, bytes]]) -> None:
+        """Store an event when the next base fee is above an order's fee cap, or no longer is.
+
+        Relays take such a transaction without a word, and no block can have it.
+        """
+        base_fee = self.next_base_fee
+        for watch, raw in claims:
+            swap = stored_swap(watch.order, raw)
+            if swap is None or (swap.params.max_fee_per_gas < base_fee) == watch.fee_is_low:
+                continue
+            watch.fee_is_low = not watch.fee_is_low
+            kind, so = FEE_SUFFICES, "is within"
+            if watch.fee_is_low:
+                kind, so = FEE_TOO_LOW, "must fall before a block can have it: it is above"
+            cap = swap.params.max_fee_per_gas
+            text = f"the next base fee of {base_fee} wei {so} its fee cap of {cap} wei"
+            await self._cache.remark(watch, kind, text)
 
     async def _send(self, claim: tuple[TrackedOrder, bytes]) -> None:
         watch, raw = claim

@@ -105,6 +105,7 @@ class OrderTracker:
         """Read the head once; if it is new, update the orders."""
         try:
             head = await self._chain.head()
+            self._sender.next_base_fee = head.next_base_fee
             if self._follower.is_news(head):
                 await self._cache.load_changes()
                 self._note(await self._follower.advance(head))
