@@ -12,7 +12,7 @@ from quietswap.rules.orders.order import FailureCode, OrderKind, OrderStatus
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.service.relays.answers import RelayOutcome
-from quietswap.service.wallet_rpc.send import NOT_SENT_ANYWHERE
+from quietswap.service.wallet_rpc.send import NOT_SENT_ANYWHERE, PostsUnderWay
 from tests.orders.cancelling import ended
 from tests.orders.submitting import KEY, Desk, open_desk, swap_submission
 from tests.signing import sign
@@ -223,6 +223,43 @@ async def test_a_public_transaction_before_it_leaves_no_gap(desk: Desk) -> None:
     desk.chain.pending = 9
     await desk.send(token(), deposit(nonce=9))
     assert await reason_of(desk, deposit(nonce=11)) == "NONCE_GAP"
+
+
+@pytest.mark.parametrize("arrival", [(9, 8, 7), (7, 9, 8), (9, 7, 8), (7, 8, 9)])
+async def test_nonces_that_are_posted_at_once_wait_for_those_before_them(
+    desk: Desk, arrival: tuple[int, ...]
+) -> None:
+    posts = [desk.send(token(), deposit(nonce=n)) for n in arrival]
+    hashes = await asyncio.gather(*posts)
+    assert len(set(hashes)) == len(desk.relay.sent) == 3
+    assert len(await desk.storage.orders.watched()) == 3
+
+
+async def test_a_nonce_waits_for_the_one_that_another_process_stores(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = replace(desk.send, posts=PostsUnderWay())
+
+    async def meanwhile(seconds: float) -> None:
+        desk.clock.advance(seconds)
+        await desk.send(token(), deposit(nonce=7))
+
+    monkeypatch.setattr(desk.clock, "sleep", meanwhile)
+    assert await here(token(), deposit(nonce=8))
+    assert len(desk.relay.sent) == 2
+
+
+async def test_a_nonce_behind_one_that_is_refused_has_a_gap(desk: Desk) -> None:
+    low = deposit(nonce=7, gas=20_000)
+    results = await asyncio.gather(
+        desk.send(token(), deposit(nonce=8)),
+        desk.send(token(), low),
+        return_exceptions=True,
+    )
+    refusals = [each for each in results if isinstance(each, RequestError)]
+    assert len(refusals) == 2
+    assert "NONCE_GAP" in str([each.details for each in refusals])
+    assert desk.relay.sent == []
 
 
 async def test_the_newest_of_two_equal_quotes_counts(desk: Desk) -> None:

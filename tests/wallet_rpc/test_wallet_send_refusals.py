@@ -325,3 +325,20 @@ async def test_a_limit_of_the_client_says_that_nothing_was_sent(desk: Desk) -> N
     error = await refused(desk, sign())
     assert error.code == "WALLET_NOT_ALLOWED"
     assert error.message.startswith("not sent anywhere")
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ("0x03" + "fa" * 131_073, "type must be 2, not 3"),
+        ("0x03c0", "type must be 2, not 3"),
+        ("0x01c0", "type must be 2, not 1"),
+        ("0x04c0", "type must be 2, not 4"),
+        ("0x03" + "00" * 131_073, "it is larger than 131072 bytes"),
+        ("0x0300", "it is not one RLP list"),
+        ("0x00c0", "its first byte, 0x00, names no transaction type"),
+    ],
+    ids=lambda value: value[:12],
+)
+async def test_bytes_of_another_type_are_refused_alike(desk: Desk, raw: str, said: str) -> None:
+    assert said in (await refused(desk, raw)).message

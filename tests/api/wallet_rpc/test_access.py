@@ -44,9 +44,23 @@ async def test_a_wrong_url_is_refused_and_nothing_is_sent(
     assert inside.guesses.counts
 
 
+async def test_the_url_may_end_with_a_slash(client: httpx.AsyncClient) -> None:
+    """People and wallets add one."""
+    answers = [await post(client, SEND, f"/rpc/{SECRET}{end}") for end in ("", "/")]
+    assert [each.status_code for each in answers] == [200, 200]
+    assert "result" in answers[1].json()
+
+
 @pytest.mark.parametrize(
     "path",
-    [f"/rpc/{SECRET}/", f"/api/v1/rpc/{SECRET}", f"/RPC/{SECRET}", f"/{SECRET}", f"/Rpc/{SECRET}"],
+    [
+        f"/rpc/{SECRET}//",
+        f"/rpc/{SECRET}/x",
+        f"/api/v1/rpc/{SECRET}",
+        f"/RPC/{SECRET}",
+        f"/{SECRET}",
+        f"/Rpc/{SECRET}",
+    ],
 )
 async def test_a_path_that_is_nearly_the_url_is_not_repeated(
     client: httpx.AsyncClient, path: str

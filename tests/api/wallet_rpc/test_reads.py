@@ -98,8 +98,7 @@ async def test_bad_parameters_do_not_reach_the_node(
     [
         ("eth_call", [{"Gas": "0x1"}], "call.gas is written in another case"),
         ("eth_sendRawTransaction", [{}], "transaction must be a string: 0x and hexadecimal digits"),
-        ("eth_sendRawTransaction", ["0x03" + "00" * 131_073], "is a blob transaction (type 3)"),
-        ("eth_sendRawTransaction", ["0x02" + "00" * 131_073], "has more than 131072 bytes"),
+        ("eth_sendRawTransaction", ["0x0"], "an even number of hexadecimal digits"),
         ("eth_call", [{"to": WALLET, "data": 5}], "call.data must be a string"),
         ("eth_getBalance", [WALLET, 5], "block must be a block number in hex or earliest,"),
         ("eth_getBalance", [], "the method takes 1 to 2 (address, block), not 0"),

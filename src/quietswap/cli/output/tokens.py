@@ -152,8 +152,11 @@ def token_at(address: str, *, by_node: bool) -> "Flow[DisplayToken]":
         symbol, decimals = next(
             ((t.symbol, t.decimals) for t in found if t.address == address), ("", None)
         )
-    if decimals is None or decimals > _MOST_DECIMALS:
+    if decimals is None:
         raise click.UsageError(f"{address} is not an ERC-20 token: it has no decimals")
+    if decimals > _MOST_DECIMALS:
+        text = f"{address} has {decimals} decimals; no amount of more than {_MOST_DECIMALS} is read"
+        raise click.UsageError(text)
     return DisplayToken(address, shown_symbol(symbol, address), decimals)
 
 

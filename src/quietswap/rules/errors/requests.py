@@ -419,8 +419,12 @@ class InvalidTransaction(RequestError, status=400, shape=InvalidTransactionDetai
 class OrderNotFound(RequestError, status=404):
     """This key has no such order; an order of another key gives the same error."""
 
-    def __init__(self, suggestion: str | None = None) -> None:
-        super().__init__("no order with this id exists for this API key", suggestion=suggestion)
+    def __init__(
+        self,
+        message: str = "no order with this id exists for this API key",
+        suggestion: str | None = None,
+    ) -> None:
+        super().__init__(message, suggestion=suggestion)
 
 
 class SignatureReplayDetails(WireStruct, frozen=True, kw_only=True):

@@ -66,6 +66,15 @@ class OrderView(NamedTuple):
     reference: str | None
     reference_wei: str | None
 
+    @property
+    def mined_at_ms(self) -> int | None:
+        """The time of its block, not before the order was created.
+
+        It is the begin of the block's slot, in whole seconds: transactions reach it a little later.
+        """
+        block_ms = self.block_time_ms
+        return None if block_ms is None else max(block_ms, self.created_at_ms)
+
 
 class OrderListItem(NamedTuple):
     order_id: str

@@ -143,13 +143,17 @@ def check_bump(signed: SignedTransaction, replaced: Sequence[int]) -> None:
         raise _refusal("REPLACEMENT_UNDERPRICED", text, "maxFeePerGas", f">= {least}", cap)
 
 
+NONCE_GAP = "NONCE_GAP"
+"""`details.reason`: a transaction with a lower nonce is missing."""
+
+
 def check_nonce_gap(nonce: int, free: int) -> None:
     """Refuse a nonce after the next free one: no block can include it before the missing one.
     Raises ValidationError with reason NONCE_GAP.
     """
     if nonce > free:
         text = f"nonce {nonce} leaves a gap: the wallet's next free nonce is {free}"
-        raise _refusal("NONCE_GAP", text, "nonce", str(free), nonce)
+        raise _refusal(NONCE_GAP, text, "nonce", str(free), nonce)
 
 
 def nonce_in_use(order: Order) -> ValidationError:

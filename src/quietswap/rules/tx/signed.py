@@ -69,7 +69,7 @@ class TransactionRuleViolation(ValueError):
 
     def __init__(self, name: str, expected: str, provided: int | str) -> None:
         if isinstance(provided, int) and provided > UINT256_MAX:
-            provided = "a number beyond 2^256"
+            provided = "a number above 2^256 - 1"
         super().__init__(f"{name} must be {expected}, not {provided}")
         self.name = name
         self.expected = expected
@@ -116,7 +116,8 @@ def decode(raw_hex: str) -> SignedTransaction:
 
 def _bytes(text: str) -> bytes:
     if len(text) > 2 * SIZE_CAP + 2:
-        if text[:4] in {f"0x0{kind}" for kind in _OTHER_TYPES}:  # a sidecar makes blobs so large
+        # a sidecar makes blobs so large; the list behind the type then has a long header
+        if text[:4] in {f"0x0{kind}" for kind in _OTHER_TYPES} and text[4:6].lower() >= "f9":
             raise TransactionRuleViolation("type", str(TYPE_2), int(text[3]))
         raise TransactionDecodeError(f"it is larger than {SIZE_CAP} bytes")
     try:
@@ -160,14 +161,15 @@ def _fields(raw: bytes) -> tuple[dict[str, bytes], bytes]:
 
 def _other_type(raw: bytes) -> Exception:
     """Return the error for these bytes: another known transaction type, or no transaction."""
-    kind = 0 if raw[0] >= 0xC0 else raw[0]
-    if kind and kind not in _OTHER_TYPES:
+    is_legacy = raw[0] >= 0xC0
+    kind = 0 if is_legacy else raw[0]
+    if not is_legacy and kind not in _OTHER_TYPES:
         return TransactionDecodeError(f"its first byte, 0x{kind:02x}, names no transaction type")
     try:
-        items = list(_items(raw, 1 if kind else 0))
+        items = list(_items(raw, 0 if is_legacy else 1))
     except TransactionDecodeError as error:
         return error
-    if not kind and [item.is_list for item in items] != [False] * _LEGACY_FIELDS:
+    if is_legacy and [item.is_list for item in items] != [False] * _LEGACY_FIELDS:
         return TransactionDecodeError("it is neither a typed nor a signed legacy transaction")
     return TransactionRuleViolation("type", str(TYPE_2), kind)
 
@@ -196,10 +198,12 @@ def _item(raw: bytes, at: int) -> _Item:
     if size > 55:
         start += size - 55
         digits = raw[at + 1 : start]
+        if start > len(raw):
+            raise TransactionDecodeError("it ends too early")
         size = int.from_bytes(digits)
         if digits[:1] == b"\0" or size <= 55:
             raise TransactionDecodeError("a length is written in a longer form")
-    elif size == 1 and not is_list and raw[start : start + 1] < b"\x80":
+    elif size == 1 and not is_list and start < len(raw) and raw[start] < 0x80:
         raise TransactionDecodeError("a single byte is written in a longer form")
     if start + size > len(raw):
         raise TransactionDecodeError("it ends too early")

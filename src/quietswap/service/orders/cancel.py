@@ -54,8 +54,9 @@ VALIDITY_MS = 300_000
 """Equal to a wrap quote: time to fetch and confirm on a hardware wallet."""
 
 
-_NO_WRAPS = (
-    "A wrap is not cancelled at this path. Send an empty transfer to the wallet itself, with the"
+_NO_WRAPS = "this order is a wrap or an unwrap, which is not cancelled at this path"
+_INSTEAD = (
+    "Send an empty transfer to the wallet itself, with the"
     " wrap's nonce, through a wallet's RPC URL."
 )
 
@@ -122,7 +123,7 @@ class CancelOrder:
         if order is None or order.client_id != key.client_id:
             raise OrderNotFound
         if order.kind is OrderKind.WRAP:
-            raise OrderNotFound(_NO_WRAPS)
+            raise OrderNotFound(_NO_WRAPS, _INSTEAD)
         return order
 
     async def _quote(self, order: Order) -> CancelQuote:

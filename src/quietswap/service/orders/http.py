@@ -149,7 +149,7 @@ def order_status_response(order: OrderView) -> contract.OrderStatusResponse:
     created_at = iso_timestamp(order.created_at_ms)
     sent = order.submitted_at_ms
     was_sent = order.failure_code != _NOT_SENT
-    mined_at = order.block_time_ms if order.status == _CONFIRMED else None
+    mined_at = order.mined_at_ms if order.status == _CONFIRMED else None
     confirmed, code = mined_at is not None, order.failure_code
     return contract.OrderStatusResponse(
         order_id=order.order_id,
@@ -223,7 +223,9 @@ def _item(line: OrderListItem) -> contract.HistoryItem:
         tx_hash=None if failure_code == _NOT_SENT else tx_hash,
         block_number=block_number if is_confirmed else None,
         created_at=iso_timestamp(created_at_ms),
-        confirmed_at=iso_timestamp(block_time_ms) if is_confirmed and block_time_ms else None,
+        confirmed_at=iso_timestamp(max(block_time_ms, created_at_ms))
+        if is_confirmed and block_time_ms
+        else None,
         kind=kind,
         relay_answer=relay_answer if block_number is None else None,
         summary=contract.OrderSummary(

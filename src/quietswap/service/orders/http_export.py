@@ -65,7 +65,7 @@ def exported_order(row: ExportRow, page: ExportPage) -> ExportedOrder:
         tx_hash=order.tx_hash,
         created_at=iso_timestamp(order.created_at_ms),
         submitted_at=_time(order.submitted_at_ms),
-        mined_at=_time(order.block_time_ms),
+        mined_at=_time(order.mined_at_ms),
         block_number=order.block_number,
         block_hash=row.block_hash,
         sell_token=order.sell_token,

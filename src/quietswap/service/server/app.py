@@ -110,6 +110,7 @@ def _api_routes(
         sessions.append(exact_route(WEB_SESSION_PATH, session))
         status = WebStatusEndpoint(use_cases, web, options, body_memory, clock)
         sessions.append(exact_route(STATUS_PATH, status))
+    wallet_rpc = WalletRpcEndpoint(use_cases, options, body_memory, clock)
     # the first match counts: a parameter before the last segment matches literal segments, too
     paths: dict[str, dict[str, Operation]] = {}
     for operation in sorted(OPERATIONS, key=lambda operation: "}/" in operation.path):
@@ -125,5 +126,5 @@ def _api_routes(
         ),
         exact_route("/api/{path:path}", Router(), middleware=protected),  # 404 for any method
         *sessions,
-        exact_route(WALLET_RPC_PATH, WalletRpcEndpoint(use_cases, options, body_memory, clock)),
+        *(exact_route(path, wallet_rpc) for path in (WALLET_RPC_PATH, WALLET_RPC_PATH + "/")),
     ]

@@ -13,7 +13,7 @@ from quietswap.rules.chain.rpc_wire import NodeAnswer, RpcCall, RpcErrorObject
 from quietswap.rules.errors.base import RateLimitExceeded, RequestError
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.rules.tx.address import Address, from_any_case
-from quietswap.rules.tx.signed import MAINNET
+from quietswap.rules.tx.signed import MAINNET, decode
 from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service import observe
 from quietswap.service.api.operation import UseCases, WalletRpcOptions
@@ -133,9 +133,9 @@ class WalletRpc:
         return sends, reads
 
     async def _send_all(self, slots: Sequence[_Slot]) -> None:
-        """Send one transaction after the other, because their nonces follow each other."""
+        """Send one transaction after the other in the order of their nonces."""
         started = self.clock.monotonic()
-        for slot in slots:
+        for slot in sorted(slots, key=_nonce):
             if self.clock.monotonic() - started > self.options.sends_s:
                 text = "not sent anywhere: the sends before it took too long; send it again"
                 slot.outcome = RpcError(parameters.LIMIT_EXCEEDED, text)
@@ -217,6 +217,14 @@ def _of_node(error: RpcErrorObject) -> RpcError:
     """Return the error of a call. An internal error is the node's, and not one of this service."""
     code = parameters.SERVER_ERROR if error.code == parameters.INTERNAL_ERROR else error.code
     return RpcError(code, error.message, error.data)
+
+
+def _nonce(slot: _Slot) -> int:
+    """Return the nonce of a send; -1 if it is no transaction, which its own check tells."""
+    try:
+        return decode(slot.call.params[0]).nonce
+    except ValueError:
+        return -1
 
 
 def _local_answer(token: WalletRpcToken, call: Call) -> bytes | None:

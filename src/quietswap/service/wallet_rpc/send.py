@@ -4,9 +4,10 @@ Order of checks: bytes, wallet, known bytes, fees, what it is, the chain. Nothin
 have passed. The bytes only ever go to a private relay.
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from quietswap.rules.chain.records import DryRun, NodeUnavailable, signed_swap
 from quietswap.rules.errors.base import ProviderUnavailable, RequestError
@@ -22,6 +23,7 @@ from quietswap.rules.orders.nonces import OwnNonces, next_free_nonce
 from quietswap.rules.orders.order import FailureCode, Order, OrderKind, OrderStatus
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.rules.orders.wallet_transaction import fee_cap
+from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import SignedTransaction
 from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed
@@ -30,8 +32,44 @@ from quietswap.service.wallet_rpc.match import MatchedTransaction, MatchTransact
 _DELIVERY_MS = 10_000
 """Longer than a relay is waited for (5 s by default): then its response is stored."""
 _LOOK_EVERY_S = 0.2
+_GAP_S = 1.0
+"""So long a nonce behind a gap waits for the one before it, which another process may be storing.
+Wallets post several transactions at once."""
 NOT_SENT_ANYWHERE = "not sent anywhere: "
 """Every message about a transaction that no relay got begins with it."""
+
+
+@dataclass(slots=True)
+class PostsUnderWay:
+    """The posts that this process works on: a nonce waits for lower ones of its wallet."""
+
+    _posts: list[tuple[Address, int, asyncio.Event]] = field(default_factory=list)
+
+    @contextmanager
+    def begun(self, signed: SignedTransaction) -> Iterator[None]:
+        post = signed.sender, signed.nonce, asyncio.Event()
+        self._posts.append(post)
+        try:
+            yield
+        finally:
+            self._posts.remove(post)
+            post[2].set()
+
+    async def lower_ended(self, signed: SignedTransaction) -> bool:
+        """Wait for all posts of lower nonces; return whether there was one."""
+        waited = False
+        await asyncio.sleep(0)  # those that arrived at the same time begin
+        while lower := self._lower(signed):
+            await lower[0].wait()
+            waited = True
+        return waited
+
+    def _lower(self, signed: SignedTransaction) -> list[asyncio.Event]:
+        return [
+            ended
+            for sender, nonce, ended in self._posts
+            if sender == signed.sender and nonce < signed.nonce
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +78,7 @@ class SendRawTransaction:
 
     core: SubmitOrder
     match: MatchTransaction
+    posts: PostsUnderWay = field(default_factory=PostsUnderWay)
 
     async def __call__(self, token: WalletRpcToken, raw_hex: str) -> str:
         """Return the transaction's hash, once its order is stored and sent.
@@ -54,6 +93,11 @@ class SendRawTransaction:
             signed = decode_signed(raw_hex, OrderKind.SWAP)
             if signed.sender not in token.wallets:
                 raise InvalidSignature.other_signer(signed.sender, "a wallet of this RPC URL")
+        with self.posts.begun(signed):
+            return await self._send(token, signed)
+
+    async def _send(self, token: WalletRpcToken, signed: SignedTransaction) -> str:
+        with _not_sent():
             known = await self.core.orders.by_hash(signed.hash)
             if known is not None and known.client_id != token.client_id:
                 raise SignatureReplay
@@ -63,7 +107,7 @@ class SendRawTransaction:
                 return known.tx_hash
         try:
             with _not_sent():
-                found, ready = await self._check(token, signed, known)
+                found, ready = await self._check_in_turn(token, signed, known)
         except RequestError as refusal:
             with _not_sent():
                 stored = await self.core.stored_meanwhile(signed, known)
@@ -114,6 +158,25 @@ class SendRawTransaction:
         if known.sent_head is not None and head.number <= known.sent_head:
             raise rules.rejected_before(known)
         return False
+
+    async def _check_in_turn(
+        self, token: WalletRpcToken, signed: SignedTransaction, known: Order | None
+    ) -> tuple[MatchedTransaction, PreflightResult]:
+        """Check it behind the lower nonces that are under way, here or in another process."""
+        clock = self.core.clock
+        until = clock.monotonic() + _GAP_S
+        await self.posts.lower_ended(signed)
+        while True:
+            try:
+                return await self._check(token, signed, known)
+            except ValidationError as refusal:
+                if (refusal.details or {}).get("reason") != rules.NONCE_GAP:
+                    raise
+                if await self.posts.lower_ended(signed):
+                    continue
+                if clock.monotonic() >= until:
+                    raise
+            await clock.sleep(_LOOK_EVERY_S)
 
     async def _check(
         self, token: WalletRpcToken, signed: SignedTransaction, known: Order | None
