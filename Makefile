@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SAY := tools/with_progress.sh
-TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 4 --dist loadgroup --ignore=tests/nodes
+TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 3 --dist loadgroup --ignore=tests/nodes
 NODE_TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 2 --dist loadgroup tests/nodes
-# Tests of the repository itself: its rules, its pages with every command on them, the files of deploy/.
+# Tests of the repository itself: its rules, its pages with every command on them, the files of deploy/, the types of the
+# page and of the TypeScript client.
 # They are a part of `make check`.
-REPOSITORY := $(addprefix tests/,architecture benchmarks deploy docs generated_clients)
+REPOSITORY := $(addprefix tests/,architecture benchmarks deploy docs generated_clients typescript/test_package.py web/test_types.py)
 GENERATED := tests/generated_clients/typescript/node_modules
 CLIENT := clients/typescript/node_modules
 WEB := web/node_modules

@@ -29,7 +29,7 @@ _times = st.datetimes(min_value=datetime(1970, 1, 1))  # noqa: DTZ001  hypothesi
 
 
 REQUESTS = settings(
-    max_examples=examples(300, short=8), deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(300, short=4), deadline=None, suppress_health_check=list(HealthCheck)
 )
 """Of each operation."""
 TIME_LIMIT = pytest.mark.timeout(3600)

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-import sys
+import os
+import subprocess
 from collections import Counter
 from dataclasses import replace
 
@@ -15,6 +16,8 @@ from quietswap.rules.quotes.quote import CancelOrderTerms, SwapOrderTerms
 from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tx.address import Address
 from quietswap.service.storage.factory import Storage
+from tests import forked
+from tests.storage import limit_worker
 from tests.storage.examples import (
     BUY,
     OTHER_WALLET,
@@ -42,16 +45,14 @@ async def limit(storage: Storage, **limits: object) -> ClientLimits:
 
 async def two_processes(url: str, what: str) -> Counter[str]:
     """Let two processes store 32 each at the same time; return all outcomes."""
-    command = [sys.executable, "-m", "tests.storage.limit_worker", url, what]
-    started = [
-        await asyncio.create_subprocess_exec(*command, str(number), stdout=asyncio.subprocess.PIPE)
-        for number in range(2)
-    ]
+
+    def store(number: int) -> "subprocess.CompletedProcess[str]":
+        return forked.run([limit_worker.__file__, url, what, str(number)], os.environ)
+
     found: Counter[str] = Counter()
-    for process in started:
-        said, _ = await process.communicate()
-        assert process.returncode == 0
-        found.update(json.loads(said))
+    for done in await asyncio.gather(*(asyncio.to_thread(store, number) for number in range(2))):
+        assert done.returncode == 0, done.stderr
+        found.update(json.loads(done.stdout))
     assert found.total() == MANY
     return found
 
