@@ -3,6 +3,7 @@
 Both relays are real ones of the sandbox, and so are the chain, the service and its database.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from eth_account.signers.local import LocalAccount
 
+from tests import forked
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.e2e.wallets import RpcWallet
@@ -210,3 +212,29 @@ def test_a_reorganisation_of_the_backups_block_gives_one_swap(desk: ApiClient) -
     desk.mine(4)
     assert desk.follow(order["orderId"])["status"] == "confirmed"
     check_once(desk, wallet, SOLD)
+
+
+@pytest.mark.parametrize("promises", [True, False])
+def test_an_order_that_a_full_relay_refuses_goes_to_a_backup_that_promises_as_much(
+    town: Town, tmp_path: Path, promises: bool
+) -> None:
+    """Without the promise it waits, and the operator's list says why."""
+    settings = {
+        "RELAY__BACKUP__KIND": "private_rpc",
+        "RELAY__BACKUP__DROPS_REVERTS": str(promises).lower(),
+        "RELAY__BACKUP_AFTER_BLOCKS": "0",
+    }
+    town.fault("relay", "html:429")
+    try:
+        with running(town, tmp_path, **settings) as (desk, _), desk.no_blocks():
+            order = desk.order(desk.wallet())
+            has_it = state(desk, "backup_relay", order["txHash"]) is not None
+            assert (has_it, order["status"]) == (promises, "submitted" if promises else "pending")
+            words = ["orders", "list", "--json"]
+            url = f"sqlite:///{tmp_path / 'own.sqlite3'}"
+            variables = forked.without_settings() | {"QUIETSWAP_STORAGE__URL": url}
+            [row] = json.loads(forked.run(words, variables).stdout)
+            said = row["relayAnswer"] or ""
+            assert ("the backup does not get it" in said) is not promises, said
+    finally:
+        town.heal("relay")

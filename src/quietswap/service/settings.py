@@ -263,6 +263,9 @@ class RelayConfig(Section, frozen=True):
     """Public base URL of a transaction's status; its hash is appended."""
     timeout_s: Seconds = 5.0
     """Seconds one submission may take."""
+    drops_reverts: bool = False
+    """With private_rpc: whether its operator promised you to drop what would revert. Without that
+    promise a backup gets no order that was quoted as protected against reverts."""
 
 
 class RelaysConfig(Section, frozen=True):

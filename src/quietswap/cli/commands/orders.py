@@ -103,7 +103,7 @@ def _print(found: Sequence[Order], now_ms: int) -> None:
             Text(order.status.value, STYLE.get(order.status.value, "")),
             _age(now_ms - order.created_at_ms),
             short(order.wallet),
-            Text(order.failure.code.value if order.failure else "", "yellow"),
+            Text(order.failure.code.value if order.failure else order.relay_answer or "", "yellow"),
         )
     open_screen().print(table)
 

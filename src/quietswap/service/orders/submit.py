@@ -65,6 +65,7 @@ from quietswap.service.relays.choice import (
     other_relay,
     passed_on,
     send,
+    with_reason_to_stay,
 )
 from quietswap.service.relays.relay import Relay
 from quietswap.service.storage.orders import OrderStore
@@ -180,6 +181,7 @@ class OrderDelivery:
             if moved is not None:
                 order, answer = await self._pass_on(order, moved, answer)
                 earlier = EarlierSend.CERTAIN if order.tier == BACKUP_TIER else earlier
+            answer = with_reason_to_stay(order, answer, self._relays)
             return await self._record(order, answer, earlier=earlier)
         except StoreUnavailable:  # what was not sent is the tracker's to send
             return DeliveryResult(order, None)

@@ -114,6 +114,23 @@ def passed_on(
     return replace(order, tier=BACKUP_TIER, second_tier=second, relay_answer=words_of(answer))
 
 
+_STAYS = "the backup does not get it: it does not promise to drop it if it would revert"
+
+
+def with_reason_to_stay(
+    order: Order, answer: RelayResponse, relays: Mapping[int, Relay]
+) -> RelayResponse:
+    """Return the answer of a relay that took nothing, with why the backup does not get the order
+    if that is a promise of its quote.
+    """
+    is_alone = order.tiers == (FIRST_TIER,) and BACKUP_TIER in relays
+    if answer.outcome is not RelayOutcome.NOT_TAKEN or not is_alone:
+        return answer
+    if keeps_promise(order, BACKUP_TIER, relays):
+        return answer
+    return replace(answer, said=f"{words_of(answer)}; {_STAYS}")
+
+
 PASSED_ON = "the relay takes no transactions at the moment: the backup gets it"
 
 

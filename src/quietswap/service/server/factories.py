@@ -326,6 +326,7 @@ def _relay(
                 base_url=chosen.url,
                 tracking_base=chosen.tracking_url or f"{settings.tracking.explorer_url}/tx",
                 timeout_s=chosen.timeout_s,
+                drops_reverts=chosen.drops_reverts,
             )
     except ValueError as error:
         raise BadSettings(f"relay.{place}.url: {error}") from error

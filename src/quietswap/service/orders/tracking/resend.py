@@ -43,6 +43,7 @@ from quietswap.service.relays.choice import (
     other_relay,
     passed_on,
     send,
+    with_reason_to_stay,
 )
 from quietswap.service.relays.relay import Relay
 
@@ -257,6 +258,7 @@ class Resender:
         """Apply the response to a pending order; an accepted order changes by the chain only."""
         if answer.outcome is RelayOutcome.NONCE_USED:
             self._cache.watches.doubted[order.order_id] = watch
+        answer = with_reason_to_stay(order, answer, self._relays)
         moved = passed_on(order, answer, self._relays, stays=True)
         if moved is not None and order.status is OrderStatus.PENDING:
             await self._note(watch, moved, PASSED_ON)
