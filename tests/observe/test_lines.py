@@ -131,7 +131,7 @@ async def test_several_processes_do_not_tear_each_others_lines(stderr: Stderr) -
 
 _LAST_WORDS = """
 import asyncio
-from quietswap import observe
+from quietswap.service import observe
 
 async def main():
     observe.write_logs()
