@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from quietswap.rules.chain.received import ReportedRefund
+from quietswap.rules.chain.relay_refund import ReportedRefund
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.service.relays.answers import RelayOutcome, RelayResponse
 

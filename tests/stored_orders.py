@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from quietswap.rules.orders.order import Inclusion, Order, OrderKind, OrderStatus
-from quietswap.rules.orders.stores import OrderListItem, OrderPage, OrderView
-from quietswap.rules.quotes.quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.rules.orders.order_views import OrderListItem, OrderPage, OrderView
+from quietswap.rules.quotes.issued_quote import IssuedQuote, SwapOrderTerms, Trade
 from quietswap.rules.relays import EndpointType, RelaySettings, ShareMode
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.address import Address

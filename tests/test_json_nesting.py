@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietswap.rules.amounts import is_deeper
+from quietswap.rules.json_depth import is_deeper
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from benchmarks.speed.load import get
 from benchmarks.speed.row import Goal, Row, Spread, shown
 from benchmarks.speed.stage import ROOT, Stage
 from benchmarks.speed.upstreams import wallet
-from quietswap.rules.orders.order import POSTED, OrderEvent
+from quietswap.rules.orders.order import OrderEvent
+from quietswap.rules.orders.order_changes import POSTED
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.clients.credentials import hash_secret, new_client, new_key
 from quietswap.service.storage.factory import Storage, open_storage

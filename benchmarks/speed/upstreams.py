@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import Address, keccak256
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.keccak import keccak256
 
 RELAY = "relay"
 WALLET = re.compile(rb'(?:userAddress|account|sender|recipient)(?:=|":"?)0x([0-9a-fA-F]{40})')

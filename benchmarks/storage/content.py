@@ -18,7 +18,7 @@ from quietswap.rules.orders.order import (
     OrderKind,
     OrderStatus,
 )
-from quietswap.rules.quotes.quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.rules.quotes.issued_quote import IssuedQuote, SwapOrderTerms, Trade
 from quietswap.rules.tx.address import Address, from_bytes
 from quietswap.rules.tx.signed import UnsignedTransaction
 

@@ -9,15 +9,17 @@ from typing import Any
 from msgspec import structs
 
 from quietswap.rules.clients import ApiKey, ClientLimits, ClientUsage, DayUsage
+from quietswap.rules.orders.export import ExportFilter, ExportPage
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.orders.request import (
     SubmittedSwap,
     SubmittedWrap,
     SwapOrderRequest,
     WrapOrderRequest,
 )
-from quietswap.rules.orders.statistics import ExportFilter, ExportPage, OrderStatistics
-from quietswap.rules.orders.stores import OrderPage, RateWindow
+from quietswap.rules.orders.statistics import OrderStatistics
+from quietswap.rules.orders.stores import RateWindow
 from quietswap.rules.orders.wallet_transaction import (
     CancelOrderRequest,
     CancelQuote,

@@ -9,7 +9,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from quietswap.rules.errors.base import Unauthorized
-from quietswap.rules.orders.order import OrderChange
+from quietswap.rules.orders.order_changes import OrderChange
 from quietswap.service.api.operation import ApiOptions
 from quietswap.service.events.feed import EventFilter, ResumePoint
 from quietswap.service.server.app import create_api

@@ -11,8 +11,9 @@ import pytest
 from starlette.types import ASGIApp
 
 from quietswap.rules.contract.exports import ExportedOrder
-from quietswap.rules.orders.statistics import ExportFilter, ExportPage, ExportRow
-from quietswap.rules.orders.stores import OrderView, StoreUnavailable
+from quietswap.rules.orders.export import ExportFilter, ExportPage, ExportRow
+from quietswap.rules.orders.order_views import OrderView
+from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.rules.tokens.token import WETH, Token
 from quietswap.rules.wire import member_names
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, ScriptedUseCases

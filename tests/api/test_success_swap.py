@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from quietswap.rules.chain.received import Reference
+from quietswap.rules.chain.pool_reference import Reference
 from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
-from quietswap.rules.orders.stores import OrderPage
+from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.quotes.request import SwapQuoteRequest
 from quietswap.rules.safety.loss import WORDS
 from quietswap.rules.safety.wallet_effects import QuoteIssues, Shortfall

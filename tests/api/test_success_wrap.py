@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from quietswap.rules.orders.order import OrderKind, OrderStatus
-from quietswap.rules.orders.stores import OrderPage
+from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.quotes.request import WrapBalances, WrapQuoteRequest
 from quietswap.rules.tokens.token import WETH, WrapOperation
 from tests.api import requests

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from quietswap.rules.clients import ApiKey
-from quietswap.rules.orders.order import OrderChange
+from quietswap.rules.orders.order_changes import OrderChange
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service.api.operation import ApiOptions
 from quietswap.service.server.app import create_api

@@ -14,7 +14,8 @@ from typing import Any
 
 from quietswap.rules.tokens.token import Token
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import Address, keccak256
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.artifacts import own_runtime

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.rules.tx.address import keccak256
+from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
 from quietswap.service.node.simulation import overrides
 from quietswap.service.node.simulation.overrides import (

@@ -8,13 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quietswap.rules.orders.order import (
-    BY_NONCE,
-    FINALIZED,
-    TRANSITIONS,
-    OrderEventType,
-    OrderStatus,
-)
+from quietswap.rules.orders.order import BY_NONCE, TRANSITIONS, OrderEventType, OrderStatus
+from quietswap.rules.orders.order_changes import FINALIZED
 from quietswap.sandbox.rpc import SandboxRpcClient
 from quietswap.service.orders.tracking.resend import (
     FEE_SUFFICES,

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from quietswap.rules.orders.order import OrderChange, change_by
+from quietswap.rules.orders.order_changes import OrderChange, change_by
 from tests import loopback
 from tests.chaos.environment import CampaignEnvironment
 from tests.chaos.invariants import Row, StoredState, read_stored_state

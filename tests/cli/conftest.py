@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from quietswap.cli import command
-from quietswap.cli.context import stopping_signals
-from quietswap.cli.demo import SandboxInfo, running_sandbox
+from quietswap.cli.demo_sandbox import SandboxInfo, running_sandbox
+from quietswap.cli.interrupts import stopping_signals
 from tests.cli.operator_commands import Run
 from tests.client.conftest import node, outside, service
 from tests.client.fake_chain import ACCOUNT

@@ -13,7 +13,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
 
-from quietswap.cli.demo import SandboxInfo
+from quietswap.cli.demo_sandbox import SandboxInfo
 from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.server import make_server
 from quietswap.cli.mcp.signing import LocalSigner

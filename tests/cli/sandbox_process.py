@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from quietswap.cli.demo import SandboxInfo
+from quietswap.cli.demo_sandbox import SandboxInfo
 from tests import forked
 from tests.waiting import LONG_S
 

@@ -11,7 +11,7 @@ from quietswap.cli.options import connection
 from quietswap.cli.output.quote import short
 from quietswap.rules import errors
 from quietswap.rules.orders.order import OrderKind, OrderStatus
-from quietswap.rules.orders.stores import OrderPage
+from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.tokens.token import NATIVE, WETH, WrapOperation
 from tests.api.scripted_tokens import ROUTER
 from tests.cli.conftest import Quietswap

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from rich.console import Console
 
-from quietswap.cli import demo
+from quietswap.cli import demo_sandbox
 from quietswap.cli.demo import DemoReport
 from tests.cli.conftest import Quietswap
 from tests.cli.sandbox_process import ROOT
@@ -81,7 +81,7 @@ def test_a_sandbox_that_does_not_start(
     quietswap: Quietswap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = "import sys; sys.exit('no chain binary: run npm ci')"
-    monkeypatch.setattr(demo, "_COMMAND", (sys.executable, "-c", script))
+    monkeypatch.setattr(demo_sandbox, "_COMMAND", (sys.executable, "-c", script))
     result = quietswap("demo", "--json")
     assert result.exit_code == 1
     facts = json.loads(result.stdout)
@@ -94,7 +94,7 @@ def test_a_reason_that_comes_after_the_end_of_the_output(
 ) -> None:
     late = "os.close(1); time.sleep(0.3); os.write(2, b'run npm ci'); os._exit(1)"
     script = (sys.executable, "-c", f"import os, time; {late}")
-    monkeypatch.setattr(demo, "_COMMAND", script)
+    monkeypatch.setattr(demo_sandbox, "_COMMAND", script)
     result = quietswap("demo", "--json")
     assert "run npm ci" in json.loads(result.stdout)["checks"][0]["claim"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from quietswap.cli.demo import SandboxInfo
+from quietswap.cli.demo_sandbox import SandboxInfo
 from quietswap.client import QuietswapClient, node_calls
 from quietswap.client.flows.approvals import ensure_allowance
 from quietswap.client.flows.polling import PollingPolicy

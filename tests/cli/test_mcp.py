@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.cli.demo import SandboxInfo
+from quietswap.cli.demo_sandbox import SandboxInfo
 from quietswap.rules.tx.address import from_any_case
 from tests import forked, loopback
 from tests.cli.conftest import KEY

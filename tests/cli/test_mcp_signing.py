@@ -11,7 +11,7 @@ import pytest
 from eth_account import Account
 from mcp.types import ElicitRequestParams, ElicitResult
 
-from quietswap.cli.demo import SandboxInfo
+from quietswap.cli.demo_sandbox import SandboxInfo
 from quietswap.client import QuietswapClient, node_calls
 from quietswap.rules.tx.signed import decode
 from tests.cli.mcp_sessions import call, over_stdio, refusal, transcript, variables

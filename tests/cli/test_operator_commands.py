@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quietswap.cli.commands.orders import _row
-from quietswap.cli.demo import SandboxInfo
+from quietswap.cli.demo_sandbox import SandboxInfo
 from tests import loopback
 from tests import stored_orders as made
 from tests.cli.sandbox_process import environment, quietswap, run_command

@@ -18,9 +18,9 @@ from quietswap.cli.options.operator import OperatorContext
 from quietswap.rules.chain.received import Refund, RefundStatus
 from quietswap.rules.clients import ApiKey, Client
 from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.rules.orders.stores import PREFIX_OF
+from quietswap.rules.orders.order_ids import PREFIX_OF
 from quietswap.rules.tokens.token import NATIVE, WETH
-from quietswap.service.orders import http_export
+from quietswap.service.orders import exported_orders
 from tests.manual_clock import ManualClock
 from tests.patient import open_storage
 from tests.signing import WALLET
@@ -145,7 +145,7 @@ def test_a_part_of_an_export_is_not_kept(
         yield b"orderId"
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setitem(http_export.WRITERS, "csv", (full, "text/csv"))
+    monkeypatch.setitem(exported_orders.WRITERS, "csv", (full, "text/csv"))
     done = run(settings, "export", "--output", str(tmp_path / "orders.csv"))
     assert (done.exit_code, "No space left on device" in done.stderr) == (1, True)
     assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 """An order's progress tells the words of a relay that did not take it, once for each change."""
 
-from quietswap.cli.output.console import OrderProgress, SafeConsole
+from quietswap.cli.output.console import SafeConsole
+from quietswap.cli.output.order_progress import OrderProgress
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.service.orders.http import order_status_response
 from tests.stored_orders import order, recorded

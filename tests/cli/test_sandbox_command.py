@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.cli.demo import SandboxInfo
+from quietswap.cli.demo_sandbox import SandboxInfo
 from quietswap.sandbox import ports
 from quietswap.sandbox.ports import Ports, free_port
 from quietswap.sandbox.stack import API_KEY, SandboxStack

@@ -9,7 +9,7 @@ from eth_account import Account
 
 from quietswap.cli.options import connection
 from quietswap.rules import errors
-from quietswap.rules.chain.received import Reference
+from quietswap.rules.chain.pool_reference import Reference
 from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY, Quietswap

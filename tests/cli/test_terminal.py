@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
-from quietswap.cli.context import signals_as_ctrl_c
+from quietswap.cli.interrupts import signals_as_ctrl_c
 from quietswap.rules.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY

@@ -12,7 +12,7 @@ from quietswap.rules.contract.webhooks import (
     DeliveriesResponse,
     WebhookListResponse,
 )
-from quietswap.rules.orders.order import OrderChange
+from quietswap.rules.orders.order_changes import OrderChange
 from quietswap.rules.webhooks.webhook import DisabledReason, WebhookState
 from quietswap.service.webhooks import http as webhooks_http
 from tests.api.scripted_use_cases import DELIVERY, WEBHOOK

@@ -20,8 +20,8 @@ from msgspec import structs
 from quietswap.rules.contract.errors import status_of
 from quietswap.rules.errors.base import NotFound, RequestError
 from quietswap.rules.orders.order import Inclusion, Order, OrderStatus
+from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.orders.request import SubmittedSwap, SubmittedWrap
-from quietswap.rules.orders.stores import OrderPage
 from quietswap.rules.quotes.quote import SwapQuote
 from quietswap.rules.quotes.request import WrapBalances, WrapQuoteRequest
 from quietswap.rules.tokens import erc20

@@ -9,7 +9,7 @@ import pytest
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from quietswap.rules.orders.order import OrderStatus
-from quietswap.rules.orders.stores import OrderPage
+from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.wire import MAX_LIMIT
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain

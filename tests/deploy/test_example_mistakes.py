@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from quietswap.cli.demo import SandboxInfo
+from quietswap.cli.demo_sandbox import SandboxInfo
 from tests.cli.sandbox_process import environment, run_example
 from tests.deploy.test_examples import TRANSACTION, TSX, town
 

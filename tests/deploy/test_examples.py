@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from quietswap.cli.demo import SandboxInfo
+from quietswap.cli.demo_sandbox import SandboxInfo
 from tests import loopback
 from tests.cli.sandbox_process import ROOT, environment, run, run_command
 from tests.e2e.conftest import Town

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from quietswap.cli.demo import SandboxInfo
+from quietswap.cli.demo_sandbox import SandboxInfo
 from quietswap.rules.safety.methods import METHODS
 from tests.cli.sandbox_process import ROOT, environment, run_example
 from tests.deploy.test_examples import EXAMPLES, town

@@ -12,7 +12,7 @@ from quietswap.cli import command
 from quietswap.client import QuietswapClient, SwapRequest
 from quietswap.client.errors import QuoteDeclined
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.rules.tx.address import keccak256
+from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox.contracts.addresses import CALIBUR
 from quietswap.sandbox.contracts.pools import USDC, USDT, WETH, SandboxToken
 from tests.batches import STRANGER, Batch, delegated, wrong_batches

@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 from quietswap.rules.clients import visitor_id
 from quietswap.rules.errors.clients import EventsPruned, TooManyStreams
 from quietswap.rules.errors.requests import InvalidParameter
-from quietswap.rules.orders.order import POSTED, Order, OrderEvent, OrderStatus
+from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
+from quietswap.rules.orders.order_changes import POSTED
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service.events.feed import (
     BEAT_S,

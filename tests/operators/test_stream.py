@@ -13,8 +13,8 @@ from quietswap.rules.operator.operators import ProcessReport
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service import observe
 from quietswap.service.observe.requests import count
-from quietswap.service.operator.act import REPORTS_S, ReadFigures
-from quietswap.service.operator.endpoint import MOST_STREAMS, OperatorStream
+from quietswap.service.operator.read_figures import REPORTS_S, ReadFigures
+from quietswap.service.operator.refresh_stream import MOST_STREAMS, OperatorStream
 from tests.manual_clock import ManualClock
 from tests.operators.conftest import Office, Visit
 from tests.waiting import eventually
@@ -156,7 +156,7 @@ async def test_a_stream_needs_a_session(visit: Visit, desk: httpx.AsyncClient) -
 
 
 async def test_what_any_process_counts_is_a_change(office: Office, desk: httpx.AsyncClient) -> None:
-    from quietswap.service.operator.act import ReadFigures
+    from quietswap.service.operator.read_figures import ReadFigures
 
     figures = ReadFigures(office.storage.figures, office.clock)
     seen = [await figures.changes()]

@@ -7,14 +7,15 @@ from itertools import count
 from typing import Any
 
 from quietswap.rules.clients import ApiKey
-from quietswap.rules.orders.order import OrderTimeouts
+from quietswap.rules.orders.new_order import OrderTimeouts
 from quietswap.rules.orders.request import SwapOrderRequest, WrapOrderRequest
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.tokens.token_list import BUILT_IN, TokenCatalogue
 from quietswap.service.orders.cancel import CancelOrder
 from quietswap.service.orders.submit import OrderDelivery, SubmitOrder
-from quietswap.service.orders.submit_swap import SubmitSwap, SubmitWrap
+from quietswap.service.orders.submit_swap import SubmitSwap
+from quietswap.service.orders.submit_wrap import SubmitWrap
 from quietswap.service.storage.factory import Storage
 from quietswap.service.wallet_rpc.match import MatchTransaction, WalletRpcPolicy
 from quietswap.service.wallet_rpc.send import SendRawTransaction

@@ -9,7 +9,7 @@ import pytest
 from quietswap.rules.chain.records import DryRun
 from quietswap.rules.errors.base import RequestError
 from quietswap.rules.orders.order import OrderKind
-from quietswap.rules.quotes.quote import BatchTerms, IssuedQuote, SwapOrderTerms
+from quietswap.rules.quotes.issued_quote import BatchTerms, IssuedQuote, SwapOrderTerms
 from quietswap.rules.tokens.token import WETH
 from quietswap.service.relays.answers import RelayOutcome
 from tests.batches import STRANGER, Batch, delegated, wrong_batches

@@ -15,7 +15,7 @@ from quietswap.rules.orders.comparison import (
     swap_members,
     wrap_differences,
 )
-from quietswap.rules.quotes.quote import IssuedQuote, WrapOrderTerms
+from quietswap.rules.quotes.issued_quote import IssuedQuote, WrapOrderTerms
 from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import decode

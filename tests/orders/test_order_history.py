@@ -8,7 +8,7 @@ import pytest
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.contract.orders import Pagination
 from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.rules.orders.stores import OrderPage
+from quietswap.rules.orders.order_views import OrderPage
 from quietswap.service.orders.history import GetOrderHistory
 from quietswap.service.orders.http import order_history_response
 from quietswap.service.storage.factory import Storage

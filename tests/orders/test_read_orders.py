@@ -8,9 +8,9 @@ import pytest
 
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.errors.requests import OrderNotFound
+from quietswap.rules.orders.export import ExportFilter, ExportRow
 from quietswap.rules.orders.order import OrderEvent
-from quietswap.rules.orders.statistics import ExportFilter, ExportRow
-from quietswap.rules.orders.stores import OrderView
+from quietswap.rules.orders.order_views import OrderView
 from quietswap.rules.tokens.token import NATIVE, WETH, Token
 from quietswap.rules.tx.address import Address
 from quietswap.service.orders.export import ExportOrders

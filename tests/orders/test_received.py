@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quietswap.rules.chain.pool_reference import Reference, reference_of
 from quietswap.rules.chain.received import (
     DEPOSIT,
     WITHDRAWAL,
     Arrival,
     ReceivedIssue,
-    Reference,
     TokenLog,
     arrival,
     net_movements,
-    reference_of,
 )
 from quietswap.rules.safety.wallet_effects import APPROVAL, TRANSFER
 from quietswap.rules.tokens.token import NATIVE, WETH

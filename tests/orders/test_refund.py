@@ -4,14 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.rules.chain.received import (
-    Refund,
-    RefundStatus,
-    ReportedRefund,
-    refund_of,
-    reported_refund,
-)
+from quietswap.rules.chain.received import Refund, RefundStatus
 from quietswap.rules.chain.records import BlockTransaction
+from quietswap.rules.chain.relay_refund import ReportedRefund, refund_of, reported_refund
 from quietswap.rules.tx.address import Address, from_bytes
 
 ME, BUILDER, OTHER = (from_bytes(bytes([n]) * 20) for n in (1, 2, 3))

@@ -18,7 +18,7 @@ from quietswap.rules.errors.requests import (
     ValidationError,
 )
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
-from quietswap.rules.quotes.quote import IssuedQuote, WrapOrderTerms
+from quietswap.rules.quotes.issued_quote import IssuedQuote, WrapOrderTerms
 from quietswap.rules.relays import BACKUP_TIER, EndpointType, ShareMode
 from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.signed import decode

@@ -6,7 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.rules.chain.received import Reference, Refund, RefundStatus, ReportedRefund
+from quietswap.rules.chain.pool_reference import Reference
+from quietswap.rules.chain.received import Refund, RefundStatus
+from quietswap.rules.chain.relay_refund import ReportedRefund
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
 from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.tx.address import Address, from_bytes

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quietswap.rules.chain.received import Refund, RefundStatus, ReportedRefund
+from quietswap.rules.chain.received import Refund, RefundStatus
+from quietswap.rules.chain.relay_refund import ReportedRefund
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.rules.orders.tracking import DEEP
 from quietswap.rules.tx.address import from_bytes

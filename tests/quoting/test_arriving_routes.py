@@ -7,7 +7,7 @@ import pytest
 
 from quietswap.rules.chain.records import SimulationResult
 from quietswap.rules.quotes.quote import Route
-from quietswap.service.quoting.verify import ArrivingRoutes
+from quietswap.service.quoting.arriving_routes import ArrivingRoutes
 from tests.quoting.slow_node import SlowNode, verifying
 from tests.quoting.test_collect_routes import REQUEST, a_route
 from tests.virtual_time import run, turn

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from quietswap.rules.chain.records import AccountState, SimulationResult
-from quietswap.rules.quotes.quote import BatchTerms, Route, SwapOrderTerms, issued_swap
+from quietswap.rules.quotes.issued_quote import BatchTerms, SwapOrderTerms, issued_swap
+from quietswap.rules.quotes.quote import Route
 from quietswap.rules.routers import batch
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.signed import UnsignedTransaction

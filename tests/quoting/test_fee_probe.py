@@ -2,7 +2,7 @@
 
 import pytest
 
-from quietswap.rules.quotes.route_policy import lost
+from quietswap.rules.quotes.transfer_fee_measurement import lost
 from quietswap.rules.routers.known_pools import v2_pairs
 from quietswap.rules.safety.calldata import payer
 from quietswap.rules.vendors import oneinch, velora

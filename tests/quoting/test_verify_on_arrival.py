@@ -16,8 +16,8 @@ from quietswap.rules.quotes.quote import (
     VerificationStatus,
 )
 from quietswap.rules.quotes.scoring import Candidate
+from quietswap.service.quoting.arriving_routes import PATIENCE_S
 from quietswap.service.quoting.routes import MOST_EARLY, CollectedRoutes, CollectRoutes
-from quietswap.service.quoting.verify import PATIENCE_S
 from tests.quoting.slow_node import NODE_S, SlowNode, verifying
 from tests.quoting.test_collect_routes import (
     REQUEST,

@@ -14,7 +14,8 @@ from quietswap.rules.safety.wallet_effects import (
     wallet_word,
 )
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import Address, keccak256
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.keccak import keccak256
 
 WALLET, ROUTER, THIEF, POOL, SELL, BUY, OTHER, PERMIT2 = (
     addresses.from_bytes(keccak256(name)[12:])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.rules.chain.received import ReportedRefund
+from quietswap.rules.chain.relay_refund import ReportedRefund
 from quietswap.service.base.http_client import HttpClient
 from quietswap.service.relays.mev_blocker import MevBlocker, read_refund
 from quietswap.service.relays.private_rpc import PrivateRpc

@@ -6,7 +6,7 @@ from typing import Any
 
 from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.rules.quotes.quote import IssuedQuote, SwapOrderTerms, Trade
+from quietswap.rules.quotes.issued_quote import IssuedQuote, SwapOrderTerms, Trade
 from quietswap.rules.tx.address import Address, from_bytes
 from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.storage.orders import OrderStore

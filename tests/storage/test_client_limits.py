@@ -12,7 +12,7 @@ import pytest
 from quietswap.rules import errors
 from quietswap.rules.clients import DAY_MS, AuditEntry, Client, ClientLimits, DayUsage, day_of
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
-from quietswap.rules.quotes.quote import CancelOrderTerms, SwapOrderTerms
+from quietswap.rules.quotes.issued_quote import CancelOrderTerms, SwapOrderTerms
 from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tx.address import Address
 from quietswap.service.storage.factory import Storage

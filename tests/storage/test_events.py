@@ -5,16 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.rules.orders.order import (
-    FINALIZED,
-    POSTED,
-    Inclusion,
-    Order,
-    OrderChange,
-    OrderEvent,
-    OrderKind,
-    OrderStatus,
-)
+from quietswap.rules.orders.order import Inclusion, Order, OrderEvent, OrderKind, OrderStatus
+from quietswap.rules.orders.order_changes import FINALIZED, POSTED, OrderChange
 from quietswap.rules.orders.stores import DuplicateTransaction
 from quietswap.service.orders.retention import BATCH
 from quietswap.service.storage.events import LOST, EventSpan, StoredEvent

@@ -1,6 +1,6 @@
 """Ids of orders lie in the order of time, so that new ones share a block of an index."""
 
-from quietswap.rules.orders.stores import new_order_id
+from quietswap.rules.orders.order_ids import new_order_id
 from tests.storage.examples import HandClock
 
 

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
-from quietswap.rules.orders.stores import new_order_id
+from quietswap.rules.orders.order_ids import new_order_id
 from quietswap.service.clients.keys import Authenticate
 from quietswap.service.orders.retention import BATCH, RetentionJob
 from quietswap.service.server.background import _delete_old_data, start_key_uses

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.rules.chain.received import Reference, Refund, RefundStatus
+from quietswap.rules.chain.pool_reference import Reference
+from quietswap.rules.chain.received import Refund, RefundStatus
+from quietswap.rules.orders.export import ExportFilter
 from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
-from quietswap.rules.orders.statistics import TWO_RELAYS, ExportFilter, Tally
+from quietswap.rules.orders.statistics import TWO_RELAYS, Tally
 from quietswap.rules.tx.address import Address, from_bytes
 from quietswap.service.storage.factory import Storage
 from quietswap.service.storage.order_export import (

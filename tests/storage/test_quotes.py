@@ -7,7 +7,7 @@ import pytest
 
 from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.clients import ClientLimits
-from quietswap.rules.quotes.quote import (
+from quietswap.rules.quotes.issued_quote import (
     CancelOrderTerms,
     QuoteKind,
     SwapOrderTerms,

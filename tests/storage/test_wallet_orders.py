@@ -9,7 +9,7 @@ import pytest
 
 from quietswap.rules.errors.requests import ValidationError
 from quietswap.rules.orders.order import AT_LARGE, Failure, FailureCode, OrderKind, OrderStatus
-from quietswap.rules.quotes.quote import QuoteKind, Trade
+from quietswap.rules.quotes.issued_quote import QuoteKind, Trade
 from quietswap.service.storage.factory import Storage
 from quietswap.service.storage.order_pages import CONTENDERS, SAME_TRADE, page_sql, total_sql
 from tests.storage.examples import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.rules.tokens.token_list import BadTokenList, parse_token_list, read_token_list
+from quietswap.rules.tokens.token_list_file import BadTokenList, parse_token_list, read_token_list
 from tests.tokens.token_lists import (
     UNI,
     USDC,

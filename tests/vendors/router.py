@@ -7,7 +7,8 @@ from typing import Any
 from eth_abi.abi import encode
 
 from quietswap.rules.routers.method import Measure
-from quietswap.rules.tx.address import Address, keccak256
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.vendors.router_calldata import RouterSwap
 from tests.hostile.draw import Draw

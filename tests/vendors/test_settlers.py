@@ -4,7 +4,7 @@ import pytest
 
 from quietswap.rules.routers.settlers import DEPLOYER, NONE, OWNER_OF, PREV, genuine
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import keccak256
+from quietswap.rules.tx.keccak import keccak256
 
 CURRENT = bytes(12) + b"\x11" * 20
 EARLIER = bytes(12) + b"\x22" * 20

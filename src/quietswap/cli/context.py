@@ -1,9 +1,7 @@
 """The context of a client command: connection to the service, and output."""
 
-import contextlib
 import shlex
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -89,41 +87,3 @@ class CommandContext:
 
             click.echo(encode(value).decode("utf-8"))  # bytes would pass unescaped
         return not self.as_json
-
-
-# Other ways to end a command as Ctrl-C, where it must tell or stop something before it ends.
-
-
-def stopping_signals() -> list[signal.Signals]:
-    """Return SIGTERM, and SIGHUP of a closed terminal, unless it is ignored as under nohup."""
-    found = [signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        found.append(signal.SIGHUP)
-    return found
-
-
-@contextlib.contextmanager
-def signals_as_ctrl_c() -> Iterator[None]:
-    """Raise KeyboardInterrupt at `stopping_signals` during the block. Only in the main thread.
-
-    The first one has the others ignored, at once: a second one, as of a shell and its terminal,
-    would interrupt the closing of connections, or end the command while it says what it leaves
-    open.
-    """
-
-    def interrupt(_number: int, _frame: object) -> None:
-        for name in before:
-            signal.signal(name, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before: dict[signal.Signals, Any] = dict.fromkeys(stopping_signals())
-    for name in before:
-        before[name] = signal.signal(name, interrupt)
-    try:
-        yield
-    except KeyboardInterrupt:
-        before = dict.fromkeys(before, signal.SIG_IGN)
-        raise
-    finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)

@@ -1,23 +1,19 @@
 """The steps and report of `quietswap demo`, run with the Python client, and its sandbox process."""
 
 import contextlib
-import select
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
-import msgspec
 from eth_account import Account
 from rich.console import Console
 from rich.text import Text
 
-from quietswap.cli.context import signals_as_ctrl_c
-from quietswap.cli.output.console import OrderProgress, text_table
+from quietswap.cli.demo_sandbox import SandboxInfo
+from quietswap.cli.output.order_progress import OrderProgress
 from quietswap.cli.output.quote import short, sources
+from quietswap.cli.output.text_table import text_table
 from quietswap.cli.output.tokens import ETHER, KNOWN
 from quietswap.client import ClientError, PollingPolicy, QuietswapClient, SwapRequest, node_calls
 from quietswap.client.flows import swap, wrap
@@ -28,81 +24,6 @@ from quietswap.rules.contract.orders import OrderStatusResponse, SwapOrderRespon
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.contract.wraps import WrapOrderResponse
 from quietswap.rules.wire import WrapOperation
-from quietswap.sandbox.chain.anvil import die_with_parent
-
-# The demo's sandbox: a child process `quietswap sandbox --json` that is always stopped.
-
-
-_COMMAND = (sys.executable, "-m", "quietswap", "sandbox", "--json", "--free-ports")
-_READY_SECONDS = 90.0
-_STOP_SECONDS = 15.0
-
-
-class SandboxFailed(Exception):
-    """The sandbox did not start; the message has the end of its error output."""
-
-
-class FundedAccount(msgspec.Struct, frozen=True, rename="camel"):
-    """Address and private key of an account with ETH and tokens."""
-
-    address: str
-    private_key: str
-
-
-class SandboxInfo(msgspec.Struct, frozen=True, rename="camel"):
-    """The JSON line that the sandbox prints when it is ready."""
-
-    base_url: str
-    api_key: str
-    rpc_url: str
-    control_url: str
-    wallets: tuple[FundedAccount, ...]
-    tokens: dict[str, str]
-    venues: dict[str, str]
-    settings_file: str
-
-
-@contextlib.contextmanager
-def running_sandbox(block_time: float, *options: str) -> Iterator[SandboxInfo]:
-    """Run a sandbox, with more of its `options`, during the `with` block. Raises SandboxFailed.
-
-    SIGTERM and SIGHUP end the block like Ctrl-C, so that the sandbox is always stopped. It is
-    killed, with its children, if it does not end in time.
-    """
-    with signals_as_ctrl_c(), tempfile.TemporaryFile() as errors:
-        running = subprocess.Popen(  # noqa: S603  our own command line
-            [*_COMMAND, "--block-time", str(block_time), *options],
-            stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL,
-            preexec_fn=die_with_parent(), start_new_session=True,  # noqa: PLW1509  no threads yet
-        )  # fmt: skip
-        assert running.stdout is not None
-        with running.stdout as output:
-            try:
-                yield _info(running, output, errors)
-            finally:
-                _stop(running)
-
-
-def _stop(running: "subprocess.Popen[bytes]") -> None:
-    running.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        running.wait(_STOP_SECONDS)
-    running.kill()  # nothing where it has ended
-    running.wait()
-
-
-def _info(running: "subprocess.Popen[bytes]", output: IO[bytes], errors: IO[bytes]) -> SandboxInfo:
-    """Return what the sandbox prints in time. Raises SandboxFailed."""
-    is_readable, _, _ = select.select([output], [], [], _READY_SECONDS)
-    try:
-        return msgspec.json.decode(output.readline() if is_readable else b"", type=SandboxInfo)
-    except msgspec.DecodeError as error:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            running.wait(_STOP_SECONDS)  # it may close its output before it says why
-        errors.seek(0)
-        text = errors.read()[-600:].decode("utf-8", "replace").strip().removeprefix("Error: ")
-        raise SandboxFailed(f"the sandbox did not start: {text or 'no message'}") from error
-
 
 # Output of the demo: titles, balances, the comparison, and the list of checks.
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from quietswap.client.errors import SignerMismatch, TransactionHashMismatch
 from quietswap.rules.contract.transactions import TransactionParams
 from quietswap.rules.tx import signed as transaction_signed
-from quietswap.rules.tx.address import keccak256
+from quietswap.rules.tx.keccak import keccak256
 
 Transaction = dict[str, Any]
 """A transaction in the form of eth_account.

@@ -7,7 +7,7 @@ from typing import Any, Never, TypeVar
 
 import msgspec
 
-from quietswap.rules.amounts import is_deeper
+from quietswap.rules.json_depth import is_deeper
 from quietswap.rules.wire import RequestStruct, WireAmount, WireFigure, from_json
 
 # Limits for the numbers of a service or node; a number outside is refused or limited.

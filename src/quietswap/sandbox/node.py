@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from quietswap.rules.tx.address import keccak256
+from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox import rpc as rpc_server
 from quietswap.sandbox.chain.anvil import ReadWriteLock
 from quietswap.sandbox.faults import ActiveFaults, Fault

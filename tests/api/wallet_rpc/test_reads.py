@@ -7,7 +7,7 @@ import pytest
 
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import RpcCall, RpcErrorObject
-from quietswap.rules.tx.address import keccak256
+from quietswap.rules.tx.keccak import keccak256
 from quietswap.service.wallet_rpc.dispatch import CONNECTED_DATA, CONNECTED_TO
 from tests.api.scripted_use_cases import ScriptedUseCases
 from tests.api.scripted_wallet_rpc import HASH, WALLET

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from quietswap.cli.commands.keys import KEY_HEADER, key_rows
-from quietswap.cli.options.client import client_name, limit_options, limits_from, the_client
+from quietswap.cli.options.client import client_name, the_client
+from quietswap.cli.options.client_limits import limit_options, limits_from
 from quietswap.cli.options.operator import OperatorContext, members, operator_command
 from quietswap.cli.options.times import time_text
 from quietswap.rules.clients import ApiKey, AuditEntry, Client, ClientLimits, DayUsage, day_of

@@ -2,7 +2,8 @@
 
 import click
 
-from quietswap.cli.context import CommandContext, signals_as_ctrl_c
+from quietswap.cli.context import CommandContext
+from quietswap.cli.interrupts import signals_as_ctrl_c
 from quietswap.cli.options.connection import paging_options, poll_option, with_context
 from quietswap.cli.options.signing import own_wallet, wallet_option
 from quietswap.cli.output.exit_codes import UNDECIDED
@@ -56,7 +57,7 @@ def history(
 
 def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -> None:
     from quietswap.cli.output import order_end
-    from quietswap.cli.output.console import OrderProgress
+    from quietswap.cli.output.order_progress import OrderProgress
     from quietswap.cli.output.orders import order_details
     from quietswap.client import OrderStillOpen, PollingPolicy, ServiceUnreachable
 

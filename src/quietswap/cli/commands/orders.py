@@ -20,8 +20,8 @@ from quietswap.rules.amounts import difference_bps
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.contract.exports import FORMATS
 from quietswap.rules.foreign_text import visible
+from quietswap.rules.orders.export import ExportFilter, ExportPage
 from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
-from quietswap.rules.orders.statistics import ExportFilter, ExportPage
 from quietswap.rules.tokens.token import NATIVE, Token
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import SystemClock
@@ -92,8 +92,10 @@ def list_orders(
 def _print(found: Sequence[Order], now_ms: int) -> None:
     from rich.text import Text
 
-    from quietswap.cli.output.console import STYLE, open_screen, text_table
+    from quietswap.cli.output.console import open_screen
+    from quietswap.cli.output.order_progress import STYLE
     from quietswap.cli.output.quote import short
+    from quietswap.cli.output.text_table import text_table
 
     names = ("order", "state", "age", "wallet", "why")
     table = text_table(*names, right=("age",), collapse_padding=True)
@@ -297,7 +299,7 @@ def export(
 async def _write(
     storage: Storage, context: OperatorContext, wanted: ExportFilter, form: str, output: Path | None
 ) -> None:
-    from quietswap.service.orders.http_export import WRITERS
+    from quietswap.service.orders.exported_orders import WRITERS
 
     write, _ = WRITERS[form]
     with _target(output) as file:

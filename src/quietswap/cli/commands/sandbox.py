@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from quietswap.cli.context import stopping_signals
+from quietswap.cli.interrupts import stopping_signals
 from quietswap.cli.options.connection import FiniteRange
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class _HelpWithFaults(click.Command):
 def _install(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    from quietswap.cli.output.console import OrderProgress, open_screen
+    from quietswap.cli.output.console import open_screen
+    from quietswap.cli.output.order_progress import OrderProgress
     from quietswap.sandbox import npm
 
     if npm.is_installed():
@@ -207,7 +208,8 @@ def demo(*, block_time: float, as_json: bool) -> None:
     code 0 means that all transactions were confirmed, at least the minimum was received, and the
     private swap lost nothing to the searcher.
     """
-    from quietswap.cli.demo import DemoReport, DemoRun, SandboxFailed, running_sandbox
+    from quietswap.cli.demo import DemoReport, DemoRun
+    from quietswap.cli.demo_sandbox import SandboxFailed, running_sandbox
     from quietswap.cli.output.console import open_screen
     from quietswap.cli.output.exit_codes import REFUSED
     from quietswap.client.errors import ClientError

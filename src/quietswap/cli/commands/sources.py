@@ -123,7 +123,8 @@ def check(context: OperatorContext) -> None:
 
 
 def _print(findings: list[CheckResult]) -> None:
-    from quietswap.cli.output.console import open_screen, text_table
+    from quietswap.cli.output.console import open_screen
+    from quietswap.cli.output.text_table import text_table
 
     names = ("what", "name", "works", "ms", "found", "what to do")
     table = text_table(*names, right=("ms",), header_style="bold")

@@ -5,7 +5,7 @@ import click
 from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import paging_options, with_context
 from quietswap.cli.output.exit_codes import REFUSED
-from quietswap.rules.orders.order import OrderChange
+from quietswap.rules.orders.order_changes import OrderChange
 
 
 @click.group()

@@ -7,10 +7,10 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from quietswap.cli.context import signals_as_ctrl_c
 from quietswap.cli.flows.signing import SigningFlow
-from quietswap.cli.output.console import final_text
+from quietswap.cli.interrupts import signals_as_ctrl_c
 from quietswap.cli.output.exit_codes import REFUSED
+from quietswap.cli.output.order_progress import final_text
 from quietswap.cli.output.orders import order_details
 from quietswap.cli.output.quote import nonce_to_sign, to_sign
 from quietswap.client import ClientError, OutcomeWatch, StatusContradiction, node_calls

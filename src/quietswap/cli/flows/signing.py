@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 import click
 from rich.text import Text
 
-from quietswap.cli.context import CommandContext, signals_as_ctrl_c
+from quietswap.cli.context import CommandContext
+from quietswap.cli.interrupts import signals_as_ctrl_c
 from quietswap.cli.options.connection import confirm, confirm_loss, require_terminal, typed_options
 from quietswap.cli.options.signing import SIGNING, RecordingSigner, WalletSigner
-from quietswap.cli.output.console import OrderProgress
 from quietswap.cli.output.errors import error_name
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 from quietswap.cli.output.lost_output import goes_on_without_output
+from quietswap.cli.output.order_progress import OrderProgress
 from quietswap.cli.output.quote import facts, loss_notice
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import OutcomeWatch, QuietswapClient, TransactionOutcome

@@ -11,8 +11,8 @@ from rich.text import Text
 from quietswap.cli.flows.signing import SAME_NONCE, SigningFlow, is_open_mismatch
 from quietswap.cli.options.connection import confirm
 from quietswap.cli.output import quote as output
-from quietswap.cli.output.console import final_text
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
+from quietswap.cli.output.order_progress import final_text
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import OutcomeWatch, SwapRequest, SwapSimulation, errors, node_calls
 from quietswap.client.errors import ApiError, ClientError

@@ -6,8 +6,8 @@ from decimal import Decimal
 from rich.console import RenderableType
 from rich.text import Text
 
-from quietswap.cli.context import signals_as_ctrl_c
 from quietswap.cli.flows.signing import SAME_NONCE, SigningFlow, is_open_mismatch
+from quietswap.cli.interrupts import signals_as_ctrl_c
 from quietswap.cli.output.quote import facts, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
 from quietswap.client import ClientError, MayBeMined, OutcomeWatch, errors, node_calls

@@ -164,7 +164,7 @@ class OperatorContext:
         if self.as_json:
             click.echo(json.dumps(values))
         elif rows:
-            from quietswap.cli.output.console import print_table
+            from quietswap.cli.output.text_table import print_table
 
             print_table(header, rows)
         else:

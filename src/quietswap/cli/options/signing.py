@@ -266,7 +266,8 @@ def _address(private_key: str) -> str:
     """Return a private key's address. Importing eth_account instead would take about 1 s."""
     from coincurve import PrivateKey
 
-    from quietswap.rules.tx.address import from_bytes, keccak256
+    from quietswap.rules.tx.address import from_bytes
+    from quietswap.rules.tx.keccak import keccak256
 
     try:
         raw = bytes.fromhex(private_key.removeprefix("0x"))

@@ -12,9 +12,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.output import console, order_end
-from quietswap.cli.output.console import STYLE, ResponsiveTable, failure_text, text_table
+from quietswap.cli.output import order_end, order_progress
+from quietswap.cli.output.order_progress import STYLE, failure_text
 from quietswap.cli.output.quote import against_pools, facts, short, usd, why
+from quietswap.cli.output.responsive_table import ResponsiveTable
+from quietswap.cli.output.text_table import text_table
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
 from quietswap.rules.safety.methods import ROUTERS
 from quietswap.rules.tx.address import Address
@@ -61,7 +63,7 @@ def history_table(
         bought = f"→ {buy.brief(item.summary.buy_amount)} {buy.symbol}"
         bought = bought if item.status not in ("cancelled", "failed") else "→ nothing"
         bought = bought if item.kind in {"swap", "wrap"} else ""  # other kinds buy nothing
-        relay = [console.relay_text(item.relay_answer)] if item.relay_answer else []
+        relay = [order_progress.relay_text(item.relay_answer)] if item.relay_answer else []
         created, state = when(item.created_at), Text(item.status, STYLE.get(item.status, ""))
         tx = short(item.tx_hash or "–")
         swap, order = _lines(sold, bought, *relay), _lines(item.order_id, tx)
@@ -110,7 +112,7 @@ def order_details(
     if found.confirmed_at:
         at = f"{when(found.confirmed_at)} in block {found.block_number or 0:,}"
         rows.append(("confirmed", at))
-    gas, price = console.gas_cost(found)
+    gas, price = order_progress.gas_cost(found)
     if gas and price:
         rows.append(("gas", f"{gas:,} units, {ETHER.show(gas * price)}"))
     if found.refund is not None and found.refund.status != "none":
@@ -121,7 +123,7 @@ def order_details(
     if found.error:
         rows.append(("why", Text(failure_text(found.error), "yellow")))
     if found.relay_answer:
-        rows.append(("relay", Text(console.relay_text(found.relay_answer), "yellow")))
+        rows.append(("relay", Text(order_progress.relay_text(found.relay_answer), "yellow")))
     return facts(*rows)
 
 

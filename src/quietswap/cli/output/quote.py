@@ -10,7 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from quietswap.cli.output.console import ResponsiveTable, failure_text, gas_cost, text_table
+from quietswap.cli.output.order_progress import failure_text, gas_cost
+from quietswap.cli.output.responsive_table import ResponsiveTable
+from quietswap.cli.output.text_table import text_table
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
 from quietswap.client import SwapResult, SwapSimulation
 from quietswap.client.flows.reference_price import ReferencePrice

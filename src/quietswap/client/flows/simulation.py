@@ -18,7 +18,7 @@ from quietswap.client.flows import quote_checks
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.rules.chain.rpc_wire import MalformedResult
 from quietswap.rules.contract.quotes import SwapQuoteResponse
-from quietswap.rules.quotes.route_policy import TransferFeeProbe, forwarder, lost
+from quietswap.rules.quotes.transfer_fee_measurement import TransferFeeProbe, forwarder, lost
 from quietswap.rules.safety.calldata import payer
 from quietswap.rules.safety.wallet_effects import SwapBounds, arrived, broken_rule
 from quietswap.rules.tokens import erc20

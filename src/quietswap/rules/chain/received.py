@@ -7,22 +7,22 @@ No other amount of ETH is derived from logs: a movement of ETH leaves none, or, 
 a Transfer of an address without code, which is no token and is passed over.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from quietswap.rules.safety.wallet_effects import SYSTEM, TRANSFER
 from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import Address, keccak256
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.keccak import keccak256
 
 if TYPE_CHECKING:
-    from quietswap.rules.chain.records import BlockTransaction
+    pass
 
 _WORD = 32
-_MOST = 2**256 - 1
+MOST = 2**256 - 1
 _WETH, _ETH = WETH.lower(), NATIVE.lower()
 _SYSTEM = SYSTEM.lower()
 DEPOSIT = keccak256(b"Deposit(address,uint256)")
@@ -165,91 +165,4 @@ def arrival(
         return Arrival(issue=ReceivedIssue.UNREADABLE)
     if amount < 0:
         return Arrival(issue=ReceivedIssue.NET_LOSS)
-    return Arrival(amount) if amount <= _MOST else Arrival(issue=ReceivedIssue.OUT_OF_RANGE)
-
-
-# What a swap was worth by the pools, before their fees and before its block.
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """The sold amount in smallest units of the bought token, and in wei."""
-
-    amount: int
-    value_wei: int
-
-
-def reference_of(
-    sell_amount: int, sold: Decimal | None, bought: Decimal | None, ether: Decimal | None
-) -> Reference | None:
-    """Return the reference at these prices: USD per smallest unit. None without one of them."""
-    if not sold or not bought or not ether:
-        return None
-    worth = sell_amount * sold
-    amount, value_wei = int(worth / bought), int(worth / ether)
-    is_amount = 0 < amount <= _MOST and 0 < value_wei <= _MOST
-    return Reference(amount, value_wei) if is_amount else None
-
-
-# A refund that a relay reports, and the transaction that paid it.
-#
-# MEV Blocker pays the user's share of a backrun in the block of the swap, by a transaction of the
-# block builder to the wallet (https://docs.mevblocker.io). The relay's report is a decimal of ETH.
-
-_WEI = 18
-_MOST_WEI = 10**27
-"""More than there is ETH: a larger report is an error of the relay."""
-_SHARE = 100
-"""A payment may differ from the report by at most one part in so many."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedRefund:
-    """The refund that a relay reports; a payment within `tolerance_wei` of it matches."""
-
-    amount_wei: int
-    tolerance_wei: int
-
-
-def reported_refund(ether: Decimal) -> ReportedRefund | None:
-    """Return the refund of a report in ETH; None for none and for a number that cannot be one.
-
-    The last digit of the report may be rounded, so the tolerance is one unit of it, and at most
-    1 % of the amount.
-    """
-    if not ether.is_finite() or ether <= 0:
-        return None
-    exponent = ether.as_tuple().exponent
-    assert isinstance(exponent, int)
-    if abs(exponent) > 100 or ether > _MOST_WEI:
-        return None
-    wei = int(ether.scaleb(_WEI))
-    if not 0 < wei <= _MOST_WEI:
-        return None
-    unit = 10 ** max(_WEI + exponent, 0)
-    return ReportedRefund(wei, min(unit, wei // _SHARE))
-
-
-def refund_of(
-    reported: ReportedRefund,
-    wallet: Address,
-    tx_hash: str,
-    block: "Iterable[BlockTransaction]",
-    taken: Collection[str] = (),
-) -> Refund:
-    """Return the refund: paid if a later transaction of the order's block paid it, else reported.
-
-    `block` has the transactions of that block in order. The payment comes from another account and
-    has about the reported value. Of several, the nearest counts. The paid amount is the chain's.
-    `taken` are hashes of payments that prove the refund of another order: one payment proves one.
-    """
-    follows, found = False, None
-    for one in block:
-        if follows and one.to == wallet and one.sender != wallet and one.hash not in taken:
-            far = abs(one.value - reported.amount_wei)
-            if far <= reported.tolerance_wei and (found is None or far < found[0]):
-                found = far, one
-        follows = follows or one.hash == tx_hash
-    if found is None:
-        return Refund(RefundStatus.REPORTED, reported.amount_wei)
-    return Refund(RefundStatus.PAID, found[1].value, found[1].hash)
+    return Arrival(amount) if amount <= MOST else Arrival(issue=ReceivedIssue.OUT_OF_RANGE)

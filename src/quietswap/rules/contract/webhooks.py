@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from quietswap.rules import wire as base
 from quietswap.rules.contract.orders import OrderStatusResponse
-from quietswap.rules.orders.order import OrderChange
+from quietswap.rules.orders.order_changes import OrderChange
 from quietswap.rules.webhooks.addresses import MAX_LENGTH
 from quietswap.rules.webhooks.webhook import PRUNED, TEST, DisabledReason, WebhookState
 from quietswap.rules.wire import Count, Envelope, RequestStruct, Timestamp, WireStruct, doc

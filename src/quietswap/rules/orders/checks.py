@@ -23,7 +23,7 @@ from quietswap.rules.errors.requests import (
     NonceTooLow,
     ValidationError,
 )
-from quietswap.rules.quotes.quote import Trade
+from quietswap.rules.quotes.issued_quote import Trade
 from quietswap.rules.routers import batch
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import SignedTransaction

@@ -12,7 +12,7 @@ from typing import Any
 from quietswap.rules.amounts import format_ether
 from quietswap.rules.errors.base import Details
 from quietswap.rules.errors.requests import ValidationError, recovered
-from quietswap.rules.quotes.quote import IssuedQuote, SwapOrderTerms, WrapOrderTerms
+from quietswap.rules.quotes.issued_quote import IssuedQuote, SwapOrderTerms, WrapOrderTerms
 from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.fees import PRIORITY_FEE

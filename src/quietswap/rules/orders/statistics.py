@@ -1,14 +1,10 @@
 """Statistics of orders per source and per relay. Pure functions over counted values."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
-
-from quietswap.rules.orders.stores import OrderView
-from quietswap.rules.tokens.token import Token
-from quietswap.rules.tx.address import Address
 
 
 class Measure(StrEnum):
@@ -132,35 +128,3 @@ def grouped(
         if tally.source is not None:
             by_source.setdefault(tally.source, GroupStatistics()).add(tally)
     return dict(sorted(by_source.items())), dict(sorted(by_tier.items()))
-
-
-# Export of orders, and the part of a history to export.
-
-
-class ExportRow(NamedTuple):
-    """One order, and what of it only an export tells."""
-
-    client_id: str
-    wallet: Address
-    source: str | None
-    tier: int
-    block_hash: str | None
-    order: OrderView
-
-
-@dataclass(frozen=True, slots=True)
-class ExportFilter:
-    """Which orders: created from `since_ms` until before `until_ms`, in Unix ms; None is any."""
-
-    since_ms: int
-    until_ms: int
-    client_id: str | None = None
-    wallet: Address | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ExportPage:
-    """Some orders, and their tokens; a token that the node does not know is missing."""
-
-    rows: Sequence[ExportRow]
-    tokens: Mapping[Address, Token]

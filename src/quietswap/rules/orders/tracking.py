@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 from typing import NamedTuple
 
-from quietswap.rules.chain.received import Arrival, Reference, Refund
+from quietswap.rules.chain.pool_reference import Reference
+from quietswap.rules.chain.received import Arrival, Refund
 from quietswap.rules.chain.records import Receipt
 from quietswap.rules.orders.order import (
     BY_NONCE,

@@ -10,7 +10,7 @@ from typing import Any
 
 from quietswap.rules.errors.requests import ValidationError
 from quietswap.rules.orders.order import Order, OrderKind, may_be_mined
-from quietswap.rules.quotes.quote import (
+from quietswap.rules.quotes.issued_quote import (
     CancelOrderTerms,
     IssuedQuote,
     SwapOrderTerms,

@@ -9,7 +9,8 @@ libraries; the hashes of Uniswap equal those of the npm packages `@uniswap/v2-co
 from dataclasses import dataclass
 from functools import lru_cache
 
-from quietswap.rules.tx.address import Address, from_bytes, keccak256, to_bytes
+from quietswap.rules.tx.address import Address, from_bytes, to_bytes
+from quietswap.rules.tx.keccak import keccak256
 
 
 @dataclass(frozen=True, slots=True)

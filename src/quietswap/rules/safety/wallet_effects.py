@@ -18,7 +18,8 @@ from typing import NamedTuple
 import msgspec
 
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import Address, BadAddress, keccak256
+from quietswap.rules.tx.address import Address, BadAddress
+from quietswap.rules.tx.keccak import keccak256
 from quietswap.rules.tx.signed import UnsignedTransaction
 
 ETHER = Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")

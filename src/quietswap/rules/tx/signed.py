@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import Address, keccak256, recover_signer
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.keccak import keccak256, recover_signer
 
 MAINNET = 1
 TYPE_2 = 2
@@ -273,40 +274,3 @@ def _list_header(size: int) -> bytes:
         return bytes([0xC0 + size])
     digits = size.to_bytes((size.bit_length() + 7) // 8)
     return bytes([0xF7 + len(digits)]) + digits
-
-
-# The JSON object of a signed transaction that no block contains yet.
-#
-# Shape: https://ethereum.github.io/execution-apis/api-documentation/ (eth_getTransactionByHash).
-
-
-def pending_json(signed: SignedTransaction) -> dict[str, object]:
-    """Return the object as a node shows a pending transaction: the block members are None.
-
-    Quantities are hex text without leading zeros, addresses lowercase. `gasPrice` is the fee cap,
-    as in go-ethereum.
-    """
-    params, cap = signed.params, hex(signed.params.max_fee_per_gas)
-    y_parity, r, s = signed.signature
-    return {
-        "blockHash": None,
-        "blockNumber": None,
-        "transactionIndex": None,
-        "hash": signed.hash,
-        "type": hex(TYPE_2),
-        "chainId": hex(MAINNET),
-        "nonce": hex(signed.nonce),
-        "from": signed.sender.lower(),
-        "to": params.to.lower(),
-        "value": hex(params.value),
-        "gas": hex(params.gas_limit),
-        "gasPrice": cap,
-        "maxFeePerGas": cap,
-        "maxPriorityFeePerGas": hex(signed.priority_fee),
-        "input": "0x" + params.data.hex(),
-        "accessList": [],
-        "v": hex(y_parity),
-        "yParity": hex(y_parity),
-        "r": hex(r),
-        "s": hex(s),
-    }

@@ -16,7 +16,8 @@ from eth_utils.exceptions import ValidationError
 from rlp.sedes import Binary, List, big_endian_int, binary
 
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import Address, keccak256
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import POOLS, Pool
 from quietswap.sandbox.rpc import RpcError, SandboxRpcClient

@@ -13,7 +13,8 @@ from eth_abi.registry import registry
 from eth_keys.datatypes import PrivateKey
 
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import Address, keccak256
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.keccak import keccak256
 
 
 @lru_cache(maxsize=256)

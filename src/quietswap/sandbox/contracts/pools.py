@@ -8,8 +8,9 @@ from typing import Literal
 
 from quietswap.rules.tokens.token import WETH as WETH_ADDRESS
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import Address, keccak256
+from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.address import from_any_case as _at
+from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.abi import Call, encode, set_storage
 

@@ -25,9 +25,11 @@ if TYPE_CHECKING:  # `orders export` shares a module with the API, and imports n
     from quietswap.service.clients.usage import GetUsage
     from quietswap.service.events.feed import EventFeed
     from quietswap.service.orders.cancel import CancelOrder
-    from quietswap.service.orders.export import ExportOrders, GetOrderStatistics
+    from quietswap.service.orders.export import ExportOrders
     from quietswap.service.orders.history import GetOrderHistory, GetOrderStatus
-    from quietswap.service.orders.submit_swap import SubmitSwap, SubmitWrap
+    from quietswap.service.orders.statistics import GetOrderStatistics
+    from quietswap.service.orders.submit_swap import SubmitSwap
+    from quietswap.service.orders.submit_wrap import SubmitWrap
     from quietswap.service.quoting.wrap import GetWrapInfo
     from quietswap.service.tokens.tokens import GetBalances, ListTokens
     from quietswap.service.wallet_rpc.match import WalletOrders

@@ -4,35 +4,30 @@ Order of checks: the session, then the form of a post (origin and token), then t
 answer to a person's browser is HTML, also a refusal.
 """
 
-import asyncio
 import hashlib
 import hmac
-import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import ClassVar
-from urllib.parse import parse_qsl
 
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.errors.base import RequestError
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service import observe
 from quietswap.service.api.operation import ApiOptions
-from quietswap.service.api.parsing.body import BodyMemory, BodyMemoryFull, read_body
+from quietswap.service.api.parsing.body import BodyMemory, BodyMemoryFull
 from quietswap.service.api.parsing.headers import (
     client_address,
     cookie_value,
-    is_same_origin,
-    set_cookie,
 )
 from quietswap.service.base.clock import Clock
-from quietswap.service.operator.act import OperatorParts, form_token
+from quietswap.service.operator.act import OperatorParts
 from quietswap.service.operator.page import (
     PATH,
     SECURITY_HEADERS,
@@ -42,176 +37,25 @@ from quietswap.service.operator.page import (
     redirect,
 )
 from quietswap.service.operator.pages import Views
+from quietswap.service.operator.refresh_stream import OperatorStream
+from quietswap.service.operator.request import (
+    FORM_COOKIE,
+    SESSION_COOKIE,
+    Forged,
+    check_token,
+    cookie,
+    cookie_name,
+    form_of,
+    query_of,
+    session_secret,
+)
+from quietswap.service.operator.sessions import form_token
 
 _ASSETS = {"operator.css": "text/css; charset=utf-8", "operator.js": "text/javascript"}
 _MINUTE_S = 60
 _FORM_S = 3600
 """Seconds in which a login form can be sent."""
 _UNREADABLE = ("This request cannot be read", 400, "Nothing was changed.")
-
-# A request of the operator view: its cookies, its query, its form, and where it comes from.
-
-
-SESSION_COOKIE = "quietswap_operator"
-FORM_COOKIE = "quietswap_operator_form"
-"""Of the login form, where there is no session yet."""
-_SESSION = re.compile(r"qt_[0-9a-f]{64}")
-_FORM = "application/x-www-form-urlencoded"
-_MOST_BYTES = 8192
-_WITHIN_S = 15.0
-_MOST_FIELDS = 20
-
-
-class Forged(Exception):
-    """The request does not come from an operator page, or its form is not of this session."""
-
-
-def cookie_name(name: str, *, secure: bool) -> str:
-    """Return the name as browsers know it. With the prefix, plain HTTP cannot set the cookie.
-
-    `__Host-` would be stricter, but demands the path of the whole host.
-    """
-    return f"__Secure-{name}" if secure else name
-
-
-def session_secret(scope: Scope, *, secure: bool) -> str | None:
-    """Return the secret of the operator's session in the cookie; None without one."""
-    secret = cookie_value(scope["headers"], cookie_name(SESSION_COOKIE, secure=secure)) or ""
-    return secret if _SESSION.fullmatch(secret) else None
-
-
-def query_of(scope: Scope) -> dict[str, str]:
-    """Return the query by name; the first value of a name counts."""
-    pairs = parse_qsl(
-        scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace"
-    )
-    return dict(reversed(pairs[:_MOST_FIELDS]))
-
-
-async def form_of(
-    scope: Scope, receive: Receive, memory: BodyMemory, sender: str
-) -> dict[str, str]:
-    """Return the fields of a posted form of this view. Raises Forged and the errors of bodies.
-
-    Every browser sends `Origin` with a form. `sender` is whose memory holds the body: strangers at
-    the login cannot use up that of operators.
-    """
-    headers = dict(scope["headers"])
-    if b"origin" not in headers or not is_same_origin(scope["headers"], needs_origin=True):
-        raise Forged
-    if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != _FORM.encode():
-        raise Forged
-    with memory.reserve(sender) as grow:
-        body = await read_body(headers, receive, _MOST_BYTES, _WITHIN_S, grow)
-    try:
-        pairs = parse_qsl(
-            body.decode(), keep_blank_values=True, errors="replace", max_num_fields=_MOST_FIELDS
-        )
-    except ValueError as error:  # more fields, or bytes that are not UTF-8
-        raise Forged from error
-    return dict(pairs)
-
-
-def check_token(form: Mapping[str, str], expected: str) -> None:
-    """Compare the form's token in constant time. Raises Forged."""
-    if not hmac.compare_digest(form.get("token", "").encode(), expected.encode()):
-        raise Forged
-
-
-def cookie(name: str, value: str, max_age_s: int, *, secure: bool) -> str:
-    """Return a Set-Cookie header: only below /operator, unreadable by scripts, no other site."""
-    named = cookie_name(name, secure=secure)
-    return set_cookie(named, value, max_age_s, path=PATH, secure=secure)
-
-
-# The event stream that lets an open page refresh itself when any process counted something.
-#
-# It carries no data: a page reads itself again, with its own checks. One statement a second reads a
-# row for each process, so it does not depend on orders or clients. The session is checked as often.
-
-
-MOST_STREAMS = 50
-"""Open streams of one process."""
-_EVERY_S = 1.0
-_BEATS = 10
-"""Polls between two lines that keep the connection open."""
-_SLOW_S = 15.0
-_HEADERS = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"x-accel-buffering", b"no"),
-    *((name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()),
-]
-
-
-class OperatorStream:
-    """Counts the open streams of this process and serves each."""
-
-    def __init__(
-        self,
-        changes: Callable[[], Awaitable[int]],
-        is_stopping: Callable[[], bool],
-        clock: Clock,
-    ) -> None:
-        self._changes = changes
-        self._is_stopping = is_stopping
-        self._clock = clock
-        self._open = 0
-
-    @property
-    def is_full(self) -> bool:
-        """Return whether no further stream is served."""
-        return self._open >= MOST_STREAMS
-
-    async def serve(
-        self, is_live: Callable[[], Awaitable[bool]], receive: Receive, send: Send
-    ) -> None:
-        """Send `changed` after each change until the session, the client or the process ends."""
-        self._open += 1
-        leaving = asyncio.create_task(_until_gone(receive))
-        try:
-            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
-            await _send(send, b"retry: 3000\n\n")
-            await self._follow(is_live, leaving, send)
-            await send(_body(b"", more=False))
-        except TimeoutError:
-            pass  # a client that takes no data; the server closes the connection
-        finally:
-            self._open -= 1
-            leaving.cancel()
-
-    async def _follow(
-        self, is_live: Callable[[], Awaitable[bool]], leaving: "asyncio.Task[None]", send: Send
-    ) -> None:
-        known: int | None = None
-        beat = 0
-        while not leaving.done() and not self._is_stopping():
-            try:
-                if not await is_live():
-                    await _send(send, b"event: ended\ndata: session\n\n")
-                    return
-                seen = await self._changes()
-            except StoreUnavailable:
-                seen = known if known is not None else 0
-            if known is not None and seen != known:
-                await _send(send, b"event: changed\ndata: 1\n\n")
-            known, beat = seen, beat + 1
-            if beat % _BEATS == 0:
-                await _send(send, b": beat\n\n")
-            await self._clock.sleep(_EVERY_S)
-
-
-async def _send(send: Send, text: bytes) -> None:
-    async with asyncio.timeout(_SLOW_S):
-        await send(_body(text, more=True))
-
-
-def _body(text: bytes, *, more: bool) -> Message:
-    return {"type": "http.response.body", "body": text, "more_body": more}
-
-
-async def _until_gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from quietswap.rules.operator.operators import (
 )
 from quietswap.rules.orders.order import OrderEventType
 from quietswap.service.base.clock import Clock
-from quietswap.service.operator import chart
+from quietswap.service.operator import chart, common_charts
 from quietswap.service.operator.act import ActionRefused, ActionUnrecorded, OperatorParts
 from quietswap.service.operator.page import (
     HOURS,
@@ -134,10 +134,10 @@ class Views:
             concerns=_concerns(health, open_orders, window, reports, paused),
             now=(counts or [("open orders", "none")]) + _heights(reports, window.until_ms),
             charts=[
-                chart.orders_chart(window),
-                chart.inclusion_chart(window),
-                chart.won_chart(self.options.sources, window),
-                chart.answers_chart(window),
+                common_charts.orders_chart(window),
+                common_charts.inclusion_chart(window),
+                common_charts.won_chart(self.options.sources, window),
+                common_charts.answers_chart(window),
             ],
             ends=_ends(window),
             speed=[
@@ -176,13 +176,13 @@ class Views:
         )
         held = {one.name: one for one in paused}
         rows = [row for row in window.of(Measure.SOURCE_CHECK) if row.detail == _SHORT]
-        short = chart.counts_of(window, rows, chart.subject, chart.colours(names))
+        short = chart.counts_of(window, rows, common_charts.subject, common_charts.colours(names))
         return page(
             "sources.html",
             request=request,
             hours=hours,
             charts=[
-                chart.won_chart(names, window),
+                common_charts.won_chart(names, window),
                 chart.chart("Routes below their promise", "routes", window, short, stacked=True),
             ],
             found=[
@@ -202,8 +202,10 @@ class Views:
             request=request,
             hours=hours,
             answer_charts=[
-                chart.answers_chart(window),
-                chart.percentiles_chart("Answer of the relay", "ms", window, Measure.RELAY_MS),
+                common_charts.answers_chart(window),
+                common_charts.percentiles_chart(
+                    "Answer of the relay", "ms", window, Measure.RELAY_MS
+                ),
             ],
             relays=[
                 (
@@ -216,13 +218,13 @@ class Views:
                 for name in sorted(known | {*window.subjects(Measure.RELAY_OUTCOME)})
             ],
             inclusion_charts=[
-                chart.inclusion_chart(window),
-                chart.percentiles_chart(
+                common_charts.inclusion_chart(window),
+                common_charts.percentiles_chart(
                     "Blocks to inclusion", "blocks", window, Measure.INCLUSION_BLOCKS
                 ),
             ],
             inclusion=_inclusion(window),
-            orders_chart=chart.orders_chart(window),
+            orders_chart=common_charts.orders_chart(window),
             ends=_ends(window),
         )
 
@@ -237,7 +239,7 @@ class Views:
         highest = chart.over_time(
             window, lag, {"highest": lambda rows: max(row.value for row in rows)}
         )
-        failed = chart.counts_of(window, errors, chart.subject, {})
+        failed = chart.counts_of(window, errors, common_charts.subject, {})
         forks = chart.counts_of(window, reorgs, lambda _: "reorganisations", {})
         return page(
             "node.html",
@@ -451,7 +453,7 @@ def _source(name: str, window: FigureWindow, reports: Sequence[ProcessReport]) -
         "mined": sum(row.n for row in delivered),
         "charts": [
             chart.chart("Requests by outcome", "requests", window, kinds, stacked=True),
-            chart.percentiles_chart("Latency", "ms", window, Measure.SOURCE_MS, name),
+            common_charts.percentiles_chart("Latency", "ms", window, Measure.SOURCE_MS, name),
             chart.chart("Delivered against promised", "bps", window, promise),
         ],
     }

@@ -10,20 +10,15 @@ from dataclasses import replace
 from quietswap.rules.chain.records import ChainReader, NodeUnavailable, Receipt
 from quietswap.rules.errors.base import ProviderUnavailable, RequestError
 from quietswap.rules.errors.requests import NonceTooLow
-from quietswap.rules.orders.order import (
-    Order,
-    OrderKind,
-    OrderTimeouts,
-    PlannedOrder,
-    new_pending_order,
-)
+from quietswap.rules.orders.new_order import OrderTimeouts, PlannedOrder, new_pending_order
+from quietswap.rules.orders.order import Order, OrderKind
 from quietswap.rules.orders.wallet_transaction import (
     is_empty_self_transfer,
     plain_trade,
     read_approval,
     read_wrap,
 )
-from quietswap.rules.quotes.quote import CancelOrderTerms
+from quietswap.rules.quotes.issued_quote import CancelOrderTerms
 from quietswap.rules.tx.signed import SignedTransaction
 
 

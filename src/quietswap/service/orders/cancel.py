@@ -35,7 +35,7 @@ from quietswap.rules.orders.wallet_transaction import (
     fee_cap,
     require_cancellable,
 )
-from quietswap.rules.quotes.quote import CancelOrderTerms, IssuedQuote, QuoteKind
+from quietswap.rules.quotes.issued_quote import CancelOrderTerms, IssuedQuote, QuoteKind
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.address import Address

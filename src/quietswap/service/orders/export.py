@@ -1,30 +1,18 @@
 """GET /api/v1/mev/orders/user/:userAddress/export, and `quietswap orders export`."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from cachetools import TTLCache
-
 from quietswap.rules.chain.records import ChainReader, NodeUnavailable
-from quietswap.rules.clients import ApiKey
-from quietswap.rules.orders.statistics import (
-    TWO_RELAYS,
-    ExportFilter,
-    ExportPage,
-    ExportRow,
-    Measure,
-    OrderStatistics,
-    grouped,
-)
+from quietswap.rules.orders.export import ExportFilter, ExportPage, ExportRow
 from quietswap.rules.tokens.token import NATIVE, Token
 from quietswap.rules.tx.address import Address
-from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import bounded_gather
-from quietswap.service.storage.order_export import OrderExportStore, OrderStatisticsStore
+from quietswap.service.storage.order_export import OrderExportStore
 
 if TYPE_CHECKING:
-    from quietswap.service.relays.relay import Relay
+    pass
 
 _PARALLEL = 8
 _ETHER = Token(NATIVE, 18, "ETH")
@@ -75,54 +63,3 @@ async def _tokens(
 
     await bounded_gather(sorted(wanted - {NATIVE}), look, limit=_PARALLEL)
     return found, is_away
-
-
-# GET /api/v1/mev/stats: results of the client's orders per source and per relay.
-
-DAY_MS = 86_400_000
-MOST_ORDERS = 20_000
-"""Orders counted for one answer; of more, the newest."""
-_CLIENTS = 256
-_TTL_S = 10.0
-
-
-class GetOrderStatistics:
-    """An answer is kept for ten seconds, so that a page that polls does not count again."""
-
-    def __init__(
-        self, orders: OrderStatisticsStore, relays: Mapping[int, "Relay"], clock: Clock
-    ) -> None:
-        self._orders = orders
-        self._relays = relays
-        self._clock = clock
-        self._kept: TTLCache[tuple[str, int], OrderStatistics]
-        self._kept = TTLCache(_CLIENTS, _TTL_S, timer=clock.monotonic)
-
-    async def __call__(self, key: ApiKey, days: int) -> OrderStatistics:
-        """Return the statistics of the last `days` days. Raises StoreUnavailable."""
-        place = key.client_id, days
-        kept = self._kept.get(place)
-        if kept is None:
-            kept = self._kept[place] = await self._count(*place)
-        return kept
-
-    async def _count(self, client_id: str, days: int) -> OrderStatistics:
-        now_ms = self._clock.now_ms()
-        since_ms = now_ms - days * DAY_MS
-        tallies = await self._orders.tallies(client_id, since_ms, MOST_ORDERS)
-        by_source, by_tier = grouped(tallies)
-        orders = sum(tally.orders for tally in tallies if tally.measure == Measure.ORDERS)
-        return OrderStatistics(
-            since_ms,
-            now_ms,
-            is_complete=orders < MOST_ORDERS,
-            orders=orders,
-            by_source=[*by_source.items()],
-            by_relay=[(self._name(tier), group) for tier, group in by_tier.items()],
-        )
-
-    def _name(self, tier: int) -> str:
-        if tier == TWO_RELAYS:
-            return "both relays"
-        relay = self._relays.get(tier)
-        return f"tier {tier}" if relay is None else relay.name

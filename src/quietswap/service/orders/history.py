@@ -5,7 +5,7 @@ from cachetools import TTLCache
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.requests import OrderNotFound
 from quietswap.rules.orders.order import OrderKind, OrderStatus
-from quietswap.rules.orders.stores import OrderPage, OrderView
+from quietswap.rules.orders.order_views import OrderPage, OrderView
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
 from quietswap.service.storage.orders import OrderStore

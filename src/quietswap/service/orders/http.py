@@ -22,8 +22,8 @@ from quietswap.rules.contract.wraps import (
     WrapQuoteEnvelope,
 )
 from quietswap.rules.orders.order import FailureCode, Order, OrderStatus, may_be_mined
+from quietswap.rules.orders.order_views import OrderListItem, OrderPage, OrderView
 from quietswap.rules.orders.request import SubmittedSwap, SubmittedWrap
-from quietswap.rules.orders.stores import OrderListItem, OrderPage, OrderView
 from quietswap.rules.orders.wallet_transaction import CancelQuote, SubmittedCancel
 from quietswap.rules.quotes.quote import WrapQuote
 from quietswap.rules.quotes.request import WrapBalances

@@ -14,21 +14,17 @@ from quietswap.rules.errors.base import Details, ProviderUnavailable, RequestErr
 from quietswap.rules.errors.requests import InvalidSignature, InvalidTransaction, ValidationError
 from quietswap.rules.orders.checks import PreflightResult
 from quietswap.rules.orders.comparison import matching_quote
-from quietswap.rules.orders.order import (
-    POSTED,
-    Order,
-    OrderEvent,
-    OrderEventType,
-    OrderKind,
+from quietswap.rules.orders.new_order import (
     OrderTimeouts,
     PlannedOrder,
-    Transition,
     new_pending_order,
     planned_order,
 )
+from quietswap.rules.orders.order import Order, OrderEvent, OrderEventType, OrderKind, Transition
+from quietswap.rules.orders.order_changes import POSTED
 from quietswap.rules.orders.stores import DuplicateTransaction, StoreUnavailable
 from quietswap.rules.orders.wallet_transaction import same_call
-from quietswap.rules.quotes.quote import IssuedQuote, QuoteKind
+from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind
 from quietswap.rules.relays import BACKUP_TIER
 from quietswap.rules.routers import batch
 from quietswap.rules.tx.address import Address

@@ -15,24 +15,19 @@ from quietswap.rules.errors.requests import (
 )
 from quietswap.rules.orders.checks import (
     SWAP_ORDER,
-    WRAP_ORDER,
-    RequiredSpend,
     preflight,
     swap_spend,
 )
-from quietswap.rules.orders.comparison import swap_differences, wrap_differences
-from quietswap.rules.orders.order import FailureCode, Order, OrderKind, operation_of
+from quietswap.rules.orders.comparison import swap_differences
+from quietswap.rules.orders.order import FailureCode, Order, OrderKind
 from quietswap.rules.orders.request import (
     SubmittedSwap,
-    SubmittedWrap,
     SwapOrderRequest,
-    WrapOrderRequest,
 )
 from quietswap.rules.orders.wallet_transaction import other_form_open, same_call
-from quietswap.rules.quotes.quote import IssuedQuote, QuoteKind
+from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind
 from quietswap.rules.relays import FIRST_TIER
 from quietswap.rules.routers.batch import unwrapped
-from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.trial.codec import SLOT_S
 from quietswap.rules.tx.signed import SignedTransaction, decode
 from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed, plan_by_quote
@@ -161,118 +156,3 @@ def _is_own(key: ApiKey, known: Order) -> bool:
 
 def _replay(key: ApiKey, known: Order) -> SignatureReplay:
     return SignatureReplay(order_id=known.order_id if _is_own(key, known) else None)
-
-
-# POST /api/v1/mev/wrap/order: check a signed wrap, store it, and send it to its relay.
-#
-# A wrap has no order id in the interface: a repeated post of the same bytes gets the same answer
-# with the order's current state. Bytes that ended without a block (not sent, refused, expired) are
-# sent again: on a quiet chain a fresh quote leads to the same bytes.
-
-
-class SubmitWrap:
-    """Check the signature, a repeated post and the quote, then the chain, in this order.
-
-    `explorer_url` has no trailing slash. The order id is internal.
-    """
-
-    def __init__(self, core: SubmitOrder, *, explorer_url: str) -> None:
-        self._core = core
-        self._explorer_url = explorer_url
-
-    async def __call__(self, key: ApiKey, submission: WrapOrderRequest) -> SubmittedWrap:
-        """Return the accepted wrap, or the earlier one with the same bytes.
-
-        Raises the codes of the interface's table, and StoreUnavailable when the database is
-        unavailable: the same bytes may then be posted again.
-        """
-        core = self._core
-        signed = decode_signed(submission.raw_hex, OrderKind.WRAP)
-        known = await core.orders.by_hash(signed.hash)
-        if known is not None and _is_repeated(known, key, submission):
-            return self._answer(await core.delivery.wait_for(known))
-        try:
-            issued = await self._issued(key, signed, submission.quote_id)
-        except ValidationError as refusal:
-            return self._answer(await self._adopt(signed, (), known, refusal))
-        try:
-            return self._answer(await self._new(key, submission, signed, issued, known))
-        except (NonceTooLow, ValidationError) as refusal:
-            return self._answer(await self._adopt(signed, issued, known, refusal))
-
-    async def _adopt(
-        self,
-        signed: SignedTransaction,
-        issued: Sequence[IssuedQuote],
-        known: Order | None,
-        refusal: RequestError,
-    ) -> Order:
-        if known is not None:
-            raise refusal
-        return await self._core.adopt(signed, plan_by_quote(issued, signed), refusal)
-
-    async def _new(
-        self,
-        key: ApiKey,
-        submission: WrapOrderRequest,
-        signed: SignedTransaction,
-        issued: Sequence[IssuedQuote],
-        known: Order | None,
-    ) -> Order:
-        core, operation, amount = self._core, submission.operation, submission.amount
-        quote = core.match(
-            issued,
-            lambda quote: wrap_differences(signed, operation, amount, submission.metadata, quote),
-            signed.sender,
-        )
-        tokens = quote.terms.trade.sell_amount if operation is WrapOperation.UNWRAP else 0
-        try:
-            ready = await preflight(
-                core.chain, signed, RequiredSpend(WETH, tokens, None), WRAP_ORDER,
-                signed_swap(signed, WETH, 0),
-            )  # fmt: skip
-        except RequestError:
-            stored = await core.stored_meanwhile(signed, known)
-            if stored is not None and _is_repeated(stored, key, submission):
-                return await core.delivery.wait_for(stored)
-            raise
-        fresh = core.new_order(signed, quote, ready)
-        dead = known if known is not None and known.may_resubmit else None
-        return accepted(await core.deliver(fresh, ready, dead), signed, ready)
-
-    async def _issued(
-        self, key: ApiKey, signed: SignedTransaction, quote_id: str | None
-    ) -> Sequence[IssuedQuote]:
-        """Return the quotes to compare with: only the named one if there is a name."""
-        if quote_id is None:
-            return await self._core.issued(key, QuoteKind.WRAP, signed)
-        named = await self._core.quotes.by_id(key.client_id, quote_id)
-        if named is None or named.kind is not QuoteKind.WRAP:
-            field = {"field": "quoteId", "expected": "an issued quote", "provided": quote_id}
-            raise ValidationError("no such quote was issued to this API key", [field])
-        if named.wallet != signed.sender:
-            raise InvalidSignature.other_signer(signed.sender, "the wallet of the quote")
-        return [named]
-
-    def _answer(self, order: Order) -> SubmittedWrap:
-        relays = self._core.relays
-        relay = relays.get(order.tier, relays[FIRST_TIER])
-        return SubmittedWrap(
-            order=order,
-            operation=operation_of(order),
-            sender=order.wallet,
-            amount=order.sell_amount,
-            relay_name=relay.name,
-            tracking_url=relay.tracking_url(order.tx_hash),
-            explorer_url=f"{self._explorer_url}/tx/{order.tx_hash}",
-        )
-
-
-def _is_repeated(known: Order, key: ApiKey, submission: WrapOrderRequest) -> bool:
-    """Return whether this repeats a post of the same key that needs no second delivery."""
-    return (
-        known.kind is OrderKind.WRAP
-        and known.client_id == key.client_id
-        and operation_of(known) is submission.operation
-        and not known.may_resubmit
-    )

@@ -21,7 +21,8 @@ from quietswap.service.clients.failures import service_unavailable
 from quietswap.service.node.work import name_tokens
 from quietswap.service.prices.usd import UsdPrices
 from quietswap.service.quoting.routes import no_route_error, tradable_tokens
-from quietswap.service.quoting.sources import Source, SourceAnswer, SourceFanOut, SourcePauses
+from quietswap.service.quoting.source_pauses import SourcePauses
+from quietswap.service.quoting.sources import Source, SourceAnswer, SourceFanOut
 from quietswap.service.sources.adapter import VendorAdapter
 
 ANSWER_TTL_S = 2.0

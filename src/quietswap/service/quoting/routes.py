@@ -15,8 +15,9 @@ from quietswap.rules.tx.address import Address
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
+from quietswap.service.quoting.arriving_routes import ArrivingRoutes
 from quietswap.service.quoting.sources import Source, SourceAnswer, SourceFanOut
-from quietswap.service.quoting.verify import ArrivingRoutes, VerificationResult, VerifyRoutes
+from quietswap.service.quoting.verify import VerificationResult, VerifyRoutes
 from quietswap.service.sources.adapter import VendorAdapter
 
 MOST_EARLY = 16

@@ -19,6 +19,7 @@ from quietswap.rules.errors.requests import InvalidTokenAddress, TokenNotSupport
 from quietswap.rules.orders.checks import CONTRACT_NOTE, is_contract
 from quietswap.rules.orders.nonces import OwnNonces, next_nonce
 from quietswap.rules.quotes import mev, scoring
+from quietswap.rules.quotes.issued_quote import issued_swap
 from quietswap.rules.quotes.quote import (
     AlternativeRoute,
     BatchForm,
@@ -28,7 +29,6 @@ from quietswap.rules.quotes.quote import (
     SourceReport,
     SwapQuote,
     VerificationStatus,
-    issued_swap,
 )
 from quietswap.rules.quotes.request import SwapQuoteRequest
 from quietswap.rules.relays import EndpointType, ShareMode
@@ -53,7 +53,7 @@ from quietswap.service.quoting.routes import (
     no_route_error,
     tradable_tokens,
 )
-from quietswap.service.quoting.sources import SourcePauses
+from quietswap.service.quoting.source_pauses import SourcePauses
 from quietswap.service.relays.choice import protect
 from quietswap.service.relays.relay import Relay
 from quietswap.service.storage.client_usage import UsageStore

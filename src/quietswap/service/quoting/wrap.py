@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from quietswap.rules.chain.records import CallReverts, ChainReader, Head, WalletSnapshot
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.orders.checks import CONTRACT_NOTE, WRAP_QUOTE, is_contract, would_revert
-from quietswap.rules.quotes.quote import WrapQuote, issued_wrap
+from quietswap.rules.quotes.issued_quote import issued_wrap
+from quietswap.rules.quotes.quote import WrapQuote
 from quietswap.rules.quotes.request import WrapBalances, WrapQuoteRequest
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.tokens.erc20 import TYPICAL_GAS, calldata, value_of

@@ -7,7 +7,7 @@ proves nothing: inclusions after FAILED have been observed.
 
 from decimal import Decimal, InvalidOperation
 
-from quietswap.rules.chain.received import ReportedRefund, reported_refund
+from quietswap.rules.chain.relay_refund import ReportedRefund, reported_refund
 from quietswap.rules.relays import EndpointType, ShareMode, endpoint_url
 from quietswap.service.relays.relay import Relay
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from quietswap.rules.chain.received import ReportedRefund
+from quietswap.rules.chain.relay_refund import ReportedRefund
 from quietswap.rules.foreign_text import secrets_of
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.service import observe

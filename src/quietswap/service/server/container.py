@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from quietswap.rules.orders.order import OrderTimeouts
-from quietswap.rules.orders.stores import PREFIX_OF, new_order_id
+from quietswap.rules.orders.new_order import OrderTimeouts
+from quietswap.rules.orders.order_ids import PREFIX_OF, new_order_id
 from quietswap.rules.tx.fees import MAINNET_FORKS
 from quietswap.service import observe
 from quietswap.service.api.operation import UseCases
@@ -21,15 +21,18 @@ from quietswap.service.node.simulation.routes import TransferFeeMeter
 from quietswap.service.node.token_metadata import TokenReader
 from quietswap.service.node.work import NodeWork, TokenCosts
 from quietswap.service.orders.cancel import CancelOrder
-from quietswap.service.orders.export import ExportOrders, GetOrderStatistics
+from quietswap.service.orders.export import ExportOrders
 from quietswap.service.orders.history import GetOrderHistory, GetOrderStatus
+from quietswap.service.orders.statistics import GetOrderStatistics
 from quietswap.service.orders.submit import OrderDelivery, SubmitOrder
-from quietswap.service.orders.submit_swap import SubmitSwap, SubmitWrap
+from quietswap.service.orders.submit_swap import SubmitSwap
+from quietswap.service.orders.submit_wrap import SubmitWrap
 from quietswap.service.orders.tracking.single_process import GuardedRateStore, SingleProcessGuard
 from quietswap.service.prices.usd import Chainlink, CoinGecko, DefiLlama, UsdPrices
 from quietswap.service.quoting.price import QuotePrice
 from quietswap.service.quoting.routes import CollectRoutes
-from quietswap.service.quoting.sources import Source, SourcePauses
+from quietswap.service.quoting.source_pauses import SourcePauses
+from quietswap.service.quoting.sources import Source
 from quietswap.service.quoting.swap import QuoteSwap
 from quietswap.service.quoting.verify import VerifyRoutes
 from quietswap.service.quoting.wrap import GetWrapInfo, QuoteWrap

@@ -12,12 +12,8 @@ from urllib.parse import urlsplit
 from quietswap.rules.orders.comparison import GRACE_MS
 from quietswap.rules.relays import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
 from quietswap.rules.tokens.token import TokenPolicy
-from quietswap.rules.tokens.token_list import (
-    BUILT_IN,
-    BadTokenList,
-    TokenCatalogue,
-    read_token_list,
-)
+from quietswap.rules.tokens.token_list import BUILT_IN, TokenCatalogue
+from quietswap.rules.tokens.token_list_file import BadTokenList, read_token_list
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.vendors import UNBINDABLE, VENDORS

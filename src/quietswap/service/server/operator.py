@@ -21,15 +21,12 @@ from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
 from quietswap.service.clients.failures import guarded
-from quietswap.service.operator.act import (
-    FindOrders,
-    OperatorActions,
-    OperatorParts,
-    OperatorSessions,
-    ReadFigures,
-)
+from quietswap.service.operator.act import OperatorActions, OperatorParts
 from quietswap.service.operator.audit_file import AuditFile
+from quietswap.service.operator.find_orders import FindOrders
 from quietswap.service.operator.page import OperatorOptions
+from quietswap.service.operator.read_figures import ReadFigures
+from quietswap.service.operator.sessions import OperatorSessions
 from quietswap.service.quoting.sources import Source
 from quietswap.service.relays.relay import Relay
 from quietswap.service.server import factories

@@ -4,6 +4,7 @@ from quietswap.service.clients import usage
 from quietswap.service.events import http as events
 from quietswap.service.orders import http as orders
 from quietswap.service.orders import http_export as exports
+from quietswap.service.orders import http_statistics
 from quietswap.service.quoting import http as quotes
 from quietswap.service.tokens import http as tokens
 from quietswap.service.wallet_rpc import http as rpc
@@ -17,7 +18,7 @@ OPERATIONS = (
     orders.order_cancel,
     orders.order_history,
     exports.order_export,
-    exports.order_stats,
+    http_statistics.order_stats,
     orders.wrap_info,
     orders.wrap_quote,
     orders.wrap_order,

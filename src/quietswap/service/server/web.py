@@ -8,7 +8,7 @@ from quietswap.rules.operator.operators import Health
 from quietswap.rules.orders.statistics import Percentiles
 from quietswap.service.api.middleware.headers import is_loopback
 from quietswap.service.base.clock import Clock
-from quietswap.service.operator.act import ReadFigures
+from quietswap.service.operator.read_figures import ReadFigures
 from quietswap.service.server.settings import BadSettings
 from quietswap.service.settings import ServerConfig, Settings
 from quietswap.service.storage.factory import Storage

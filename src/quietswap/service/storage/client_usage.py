@@ -12,7 +12,7 @@ import msgspec
 
 from quietswap.rules.clients import DAY_MS, ClientLimits, DayUsage, day_of
 from quietswap.rules.orders.order import Order, OrderKind
-from quietswap.rules.quotes.quote import IssuedQuote, QuoteKind
+from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind
 from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tx.address import Address
 from quietswap.service.storage.database import Database, Row, Store, Transaction, Value

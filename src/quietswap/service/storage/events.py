@@ -17,8 +17,9 @@ from typing import Any
 
 import msgspec
 
-from quietswap.rules.orders.order import Order, OrderChange, OrderEvent, change_by
-from quietswap.rules.orders.stores import OrderView
+from quietswap.rules.orders.order import Order, OrderEvent
+from quietswap.rules.orders.order_changes import OrderChange, change_by
+from quietswap.rules.orders.order_views import OrderView
 from quietswap.rules.tx.address import Address
 from quietswap.service.storage.database import Row, Store, Transaction
 

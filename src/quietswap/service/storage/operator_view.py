@@ -14,7 +14,7 @@ from quietswap.rules.clients import ApiKey, Client
 from quietswap.rules.operator.figures import BUCKET_MS, Figure, FigureRow, Measure
 from quietswap.rules.operator.operators import ClientRow, OrderPlace, ProcessReport
 from quietswap.rules.orders.order import Order, OrderStatus
-from quietswap.rules.orders.stores import PREFIXES
+from quietswap.rules.orders.order_ids import PREFIXES
 from quietswap.service.storage.client_usage import UsageStore, read_limits
 from quietswap.service.storage.clients import KeyStore
 from quietswap.service.storage.database import Database, Store, Transaction, Value

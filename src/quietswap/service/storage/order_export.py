@@ -6,8 +6,10 @@ place and an export holds one page in memory. No connection is held between page
 
 from collections.abc import AsyncGenerator, Sequence
 
-from quietswap.rules.orders.statistics import ExportFilter, ExportRow, Tally
-from quietswap.rules.orders.stores import PREFIXES, OrderView
+from quietswap.rules.orders.export import ExportFilter, ExportRow
+from quietswap.rules.orders.order_ids import PREFIXES
+from quietswap.rules.orders.order_views import OrderView
+from quietswap.rules.orders.statistics import Tally
 from quietswap.service.storage.database import Database, Row, Store, Value
 
 _COLUMNS = ", ".join((*ExportRow._fields[:-1], *OrderView._fields))

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
-from quietswap.rules.orders.stores import PREFIXES, OrderListItem, OrderPage
-from quietswap.rules.quotes.quote import Trade
+from quietswap.rules.orders.order_ids import PREFIXES
+from quietswap.rules.orders.order_views import OrderListItem, OrderPage
+from quietswap.rules.quotes.issued_quote import Trade
 from quietswap.rules.tx.address import Address
 from quietswap.service.storage.database import Row, Store, Transaction, Value
 from quietswap.service.storage.order_rows import SELECT, order_from

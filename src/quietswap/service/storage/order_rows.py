@@ -5,7 +5,8 @@ from operator import attrgetter
 from typing import Any
 
 from quietswap.rules.amounts import difference_bps
-from quietswap.rules.chain.received import Reference, Refund, RefundStatus
+from quietswap.rules.chain.pool_reference import Reference
+from quietswap.rules.chain.received import Refund, RefundStatus
 from quietswap.rules.orders.order import (
     Failure,
     FailureCode,

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from quietswap.rules.orders.nonces import OwnNonces
 from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
-from quietswap.rules.orders.stores import DuplicateTransaction, OrderView, StoreUnavailable
+from quietswap.rules.orders.order_views import OrderView
+from quietswap.rules.orders.stores import DuplicateTransaction, StoreUnavailable
 from quietswap.rules.orders.wallet_transaction import quote_used
 from quietswap.rules.tx.address import Address
 from quietswap.service.storage.client_usage import admit_again, admit_order

@@ -10,7 +10,7 @@ from quietswap.rules.amounts import format_ether, parse_ether
 from quietswap.rules.clients import AuditEntry
 from quietswap.rules.operator.operators import PausedSource
 from quietswap.rules.orders.comparison import swap_members
-from quietswap.rules.quotes.quote import (
+from quietswap.rules.quotes.issued_quote import (
     BatchTerms,
     CancelOrderTerms,
     IssuedQuote,

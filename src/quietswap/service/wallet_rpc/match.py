@@ -7,15 +7,17 @@ from quietswap.rules.errors.base import ProviderUnavailable
 from quietswap.rules.orders import wallet_transaction as rules
 from quietswap.rules.orders.checks import RequiredSpend, swap_spend
 from quietswap.rules.orders.comparison import GRACE_MS
+from quietswap.rules.orders.new_order import PlannedOrder, planned_order
 from quietswap.rules.orders.nonces import OwnNonces
-from quietswap.rules.orders.order import Order, OrderKind, PlannedOrder, planned_order
-from quietswap.rules.quotes.quote import CancelOrderTerms, IssuedQuote, QuoteKind, Trade
+from quietswap.rules.orders.order import Order, OrderKind
+from quietswap.rules.quotes.issued_quote import CancelOrderTerms, IssuedQuote, QuoteKind, Trade
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.routers.batch import unwrapped
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tokens.token_list import TokenCatalogue
 from quietswap.rules.tx.address import Address
-from quietswap.rules.tx.signed import SignedTransaction, UnsignedTransaction, decode, pending_json
+from quietswap.rules.tx.pending_json import pending_json
+from quietswap.rules.tx.signed import SignedTransaction, UnsignedTransaction, decode
 from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service.base.clock import Clock
 from quietswap.service.orders.adopt import plan_of

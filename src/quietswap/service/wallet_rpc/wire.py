@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from quietswap.rules.amounts import is_deeper, may_overflow
+from quietswap.rules.json_depth import is_deeper, may_overflow
 from quietswap.service.wallet_rpc.parameters import (
     INVALID_REQUEST,
     LIMIT_EXCEEDED,

@@ -9,7 +9,7 @@ from quietswap.rules import wire as base
 from quietswap.rules.contract import webhooks as contract
 from quietswap.rules.errors.clients import WebhookNotFound
 from quietswap.rules.errors.requests import InvalidParameter
-from quietswap.rules.orders.order import OrderChange
+from quietswap.rules.orders.order_changes import OrderChange
 from quietswap.rules.webhooks.webhook import TEST, Delivery, Webhook, WebhookRequest
 from quietswap.service.api.json import iso_timestamp
 from quietswap.service.api.operation import ApiRequest, operation

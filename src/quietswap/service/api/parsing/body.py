@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import msgspec.inspect
 
-from quietswap.rules.amounts import is_deeper
 from quietswap.rules.clients import party_of
 from quietswap.rules.contract.requests import OWN_CODE
 from quietswap.rules.errors.base import Details, PayloadTooLarge, UnsupportedMediaType
 from quietswap.rules.errors.requests import MissingParameter, ValidationError
+from quietswap.rules.json_depth import is_deeper
 from quietswap.service.api.parsing.query import (
     MOST_UNKNOWN,
     TooManyUnknownNames,

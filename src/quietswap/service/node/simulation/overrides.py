@@ -17,7 +17,8 @@ from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.erc20 import address_word, word
 from quietswap.rules.trial import codec
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.tx.address import Address, keccak256
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.keccak import keccak256
 from quietswap.service.base.clock import Clock
 from quietswap.service.node.reads import from_block
 from quietswap.service.node.rpc import NodeReads, NodeRpcClient

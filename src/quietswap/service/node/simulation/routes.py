@@ -17,7 +17,7 @@ from quietswap.rules.amounts import BPS
 from quietswap.rules.chain.records import AccountState, NodeUnavailable, SimulationResult
 from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.rules.quotes.quote import Route, RouteRequest
-from quietswap.rules.quotes.route_policy import STEPS, TransferFeeProbe, forwarder, lost
+from quietswap.rules.quotes.transfer_fee_measurement import STEPS, TransferFeeProbe, forwarder, lost
 from quietswap.rules.routers.method import Measure
 from quietswap.rules.safety.calldata import payer
 from quietswap.rules.safety.methods import measure

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from quietswap.rules.chain.records import Block, ChainReader, Head, NodeUnavailable, Receipt
-from quietswap.rules.orders.order import FINALIZED, Order, OrderEvent, OrderEventType, Transition
+from quietswap.rules.orders.order import Order, OrderEvent, OrderEventType, Transition
+from quietswap.rules.orders.order_changes import FINALIZED
 from quietswap.rules.orders.tracking import (
     BlockRef,
     CanonicalChain,

@@ -10,8 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from quietswap.rules.chain.received import Refund, RefundStatus, ReportedRefund, refund_of
+from quietswap.rules.chain.received import Refund, RefundStatus
 from quietswap.rules.chain.records import Block, BlockTransaction, ChainReader, NodeUnavailable
+from quietswap.rules.chain.relay_refund import ReportedRefund, refund_of
 from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
 from quietswap.rules.orders.tracking import TrackedOrder
 from quietswap.rules.relays import EndpointType

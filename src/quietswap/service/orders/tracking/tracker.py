@@ -13,7 +13,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Protocol
 
-from quietswap.rules.chain.received import Arrival, Reference, arrival, reference_of
+from quietswap.rules.chain.pool_reference import Reference, reference_of
+from quietswap.rules.chain.received import Arrival, arrival
 from quietswap.rules.chain.records import ChainReader, NodeUnavailable, Receipt
 from quietswap.rules.orders.order import Order, OrderKind
 from quietswap.rules.orders.stores import LeaderLock, StoreUnavailable

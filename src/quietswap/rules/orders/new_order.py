@@ -1,0 +1,101 @@
+"""The order that a signed transaction becomes."""
+
+from dataclasses import dataclass
+
+from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind, Trade
+from quietswap.rules.routers.batch import unwrapped
+from quietswap.rules.safety import calldata
+from quietswap.rules.tokens.token import NATIVE, WrapOperation
+from quietswap.rules.tx.signed import SignedTransaction
+
+
+def operation_of(order: Order) -> WrapOperation:
+    return WrapOperation.WRAP if order.sell_token == NATIVE else WrapOperation.UNWRAP
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTimeouts:
+    """Time until an order expires, and the longest time it is tracked after its creation, in ms.
+
+    Tracking ends earlier when the block that used the nonce is final. No deadline in calldata
+    shortens it: after that deadline the transaction can still be mined, as a revert. An order with
+    a deadline expires when blocks are past it.
+    """
+
+    expiry_ms: int
+    watch_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOrder:
+    """What a signed transaction becomes: kind and amounts, and the relay endpoint it goes to."""
+
+    client_id: str
+    kind: OrderKind
+    trade: Trade
+    tier: int
+    endpoint_type: str
+    share_mode: str
+    source: str | None = None
+    """The source of a swap's route."""
+    usd_cents: int | None = None
+    """Value of a swap, as its quote says; None if no price was known."""
+    quote_id: str | None = None
+    """The quote of a swap: one quote is spent at one nonce."""
+
+
+def planned_order(quote: IssuedQuote) -> PlannedOrder:
+    return PlannedOrder(
+        client_id=quote.client_id,
+        kind=OrderKind(quote.kind.value),
+        trade=quote.terms.trade,
+        tier=quote.tier,
+        endpoint_type=quote.endpoint_type,
+        share_mode=quote.share_mode,
+        source=getattr(quote.terms, "source", None),
+        usd_cents=quote.terms.usd_cents,
+        quote_id=quote.quote_id if quote.kind is QuoteKind.SWAP else None,
+    )
+
+
+def new_pending_order(
+    order_id: str,
+    signed: SignedTransaction,
+    plan: PlannedOrder,
+    *,
+    now_ms: int,
+    head: int,
+    limits: OrderTimeouts,
+) -> Order:
+    """Return the pending order of a submission that was checked at block number `head`."""
+    trade, call = plan.trade, unwrapped(signed.params, signed.sender)
+    is_swap, ends_at_ms = plan.kind is OrderKind.SWAP, now_ms + limits.expiry_ms
+    deadline_s = calldata.deadline(call.to, call.data) if is_swap else None
+    return Order(
+        order_id=order_id,
+        client_id=plan.client_id,
+        kind=plan.kind,
+        status=OrderStatus.PENDING,
+        wallet=signed.sender,
+        nonce=signed.nonce,
+        tx_hash=signed.hash,
+        raw=signed.raw,
+        sell_token=trade.sell_token,
+        buy_token=trade.buy_token,
+        sell_amount=trade.sell_amount,
+        min_buy_amount=trade.min_buy_amount,
+        buy_amount=trade.buy_amount,
+        tier=plan.tier,
+        endpoint_type=plan.endpoint_type,
+        share_mode=plan.share_mode,
+        created_at_ms=now_ms,
+        expires_at_ms=ends_at_ms if deadline_s is None else min(ends_at_ms, deadline_s * 1000),
+        watch_until_ms=now_ms + limits.watch_ms,
+        sent_head=head,
+        attempts=1,
+        source=plan.source,
+        usd_cents=plan.usd_cents,
+        quote_id=plan.quote_id,
+        deadline_s=deadline_s,
+    )
