@@ -3,7 +3,7 @@
 from asyncio import gather
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.responses import Response
 
@@ -27,6 +27,7 @@ from quietswap.rules.orders.order import OrderEventType
 from quietswap.service.base.clock import Clock
 from quietswap.service.operator import chart, common_charts
 from quietswap.service.operator.act import ActionRefused, ActionUnrecorded, OperatorParts
+from quietswap.service.operator.node_rows import heights, node_rows
 from quietswap.service.operator.page import (
     HOURS,
     OperatorOptions,
@@ -132,7 +133,7 @@ class Views:
             "overview.html",
             request=request,
             concerns=_concerns(health, open_orders, window, reports, paused),
-            now=(counts or [("open orders", "none")]) + _heights(reports, window.until_ms),
+            now=(counts or [("open orders", "none")]) + heights(reports, window.until_ms),
             charts=[
                 common_charts.orders_chart(window),
                 common_charts.inclusion_chart(window),
@@ -235,7 +236,7 @@ class Views:
             self.parts.figures(_NODE, hours), self.parts.figures.reports()
         )
         lag, reorgs = window.of(Measure.TRACKER_LAG), window.of(Measure.REORG)
-        errors, nodes = window.of(Measure.NODE_ERROR), _nodes(reports)
+        errors, nodes = window.of(Measure.NODE_ERROR), node_rows(reports)
         highest = chart.over_time(
             window, lag, {"highest": lambda rows: max(row.value for row in rows)}
         )
@@ -346,53 +347,6 @@ def _concerns(
         said.append(f"the tracker was up to {behind} blocks behind in the current time slot")
     said += [f"source {one.name} is paused by {one.paused_by}: {one.reason}" for one in paused]
     return said
-
-
-def _heights(reports: Sequence[ProcessReport], now_ms: int) -> Facts:
-    """Return the block of each node by its latest reading in any process."""
-    nodes = _nodes(reports)
-    highest = max((node.height or 0 for node in nodes), default=0)
-    latest = {node.name: node for node in sorted(nodes, key=lambda node: node.read_at_ms or 0)}
-    return [
-        (
-            f"block of {name}",
-            "no answer"
-            if node.height is None
-            else f"{node.height}, {highest - node.height} behind"
-            f", read {age(now_ms - (node.read_at_ms or 0))} ago",
-        )
-        for name, node in latest.items()
-    ]
-
-
-class _Node(NamedTuple):
-    """A node as a process saw it; times in Unix ms."""
-
-    process_id: str
-    name: str
-    height: int | None
-    read_at_ms: int | None
-    lags: bool
-    circuit: str
-
-
-def _nodes(reports: Sequence[ProcessReport]) -> list[_Node]:
-    return [
-        _Node(
-            one.process_id,
-            str(node.get("name")),
-            _whole(node.get("height")),
-            _whole(node.get("readAt")),  # 0.3.0 reports none
-            bool(node.get("lags")),
-            str(node.get("circuit")),
-        )
-        for one in reports
-        for node in one.state.get("nodes", ())
-    ]
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 def _further_limits(limits: ClientLimits) -> list[tuple[str, str, str]]:
