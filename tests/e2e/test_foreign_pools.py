@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from quietswap.sandbox.contracts.pools import USDC, V3_TICK_SPACINGS, WETH, SandboxToken
+from quietswap.service.quoting.swap import FEE_MAY_RISE
+from tests import forked
 from tests.e2e import foreign_tokens
 from tests.e2e.conftest import VENUES, Town
 from tests.spec.api_client import ETHER, ApiClient
@@ -62,3 +64,23 @@ def test_narrow_pools_do_not_push_the_genuine_pool_out(
         assert quoted["verification"]["status"] == "verified"
     ask["buyToken"] = USDC.address  # over the hub
     assert int(data(desk.api.get("/api/v1/price", params=ask))["buyAmount"]) > 200_000 * 10**6
+
+
+def test_a_fee_that_may_rise_is_noted_by_quote_and_command(desk: ApiClient) -> None:
+    """A V3 pool pays the wallet itself: no router sees what the token keeps on that transfer."""
+    new = foreign_tokens.token("0x70ce000000000000000000000000000000000004", 300)
+    foreign_tokens.deploy(desk, new)
+    foreign_tokens.open_pool(desk, new, WETH, DEEP_USD, 3000)
+    wallet = desk.wallet()
+    quoted = desk.quote(wallet, buyToken=new.address)
+    assert (quoted["verification"]["status"], quoted["verification"]["bound"]) == ("verified", True)
+    assert FEE_MAY_RISE in quoted["verification"]["notes"]
+    assert FEE_MAY_RISE not in desk.quote(wallet)["verification"].get("notes", [])
+    environment = forked.without_settings() | {
+        "QUIETSWAP_URL": desk.town.facts["baseUrl"],
+        "QUIETSWAP_API_KEY": desk.secret,
+        "QUIETSWAP_RPC_URL": desk.town.facts["rpcUrl"],
+    }
+    words = ["quote", "0.1", "WETH", new.address, "--wallet", wallet.address]
+    shown = forked.run(words, environment)
+    assert "the minimum holds before a fee on transfer" in " ".join(shown.stdout.split()), shown

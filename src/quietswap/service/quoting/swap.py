@@ -33,8 +33,10 @@ from quietswap.rules.quotes.quote import (
 from quietswap.rules.quotes.request import SwapQuoteRequest
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.routers import batch
+from quietswap.rules.routers.method import Measure
+from quietswap.rules.safety.methods import measure
 from quietswap.rules.safety.wallet_effects import QuoteIssues, find_issues
-from quietswap.rules.tokens.token import WETH, Token, TokenPolicy
+from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE, Token, TokenPolicy
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
@@ -60,17 +62,34 @@ from quietswap.service.storage.client_usage import UsageStore
 from quietswap.service.storage.orders import OrderStore
 from quietswap.service.storage.quotes import QuoteStore
 
+FEE_MAY_RISE = (
+    "the minimum holds before a fee on transfer of the buy token: if its owner raises one after"
+    " this quote, less than the minimum can arrive"
+)
+"""The router compares its own balance, or what the pools paid, and the token may take a fee."""
+
 
 def notes(
-    best: scoring.Candidate, rates: scoring.UsdRates, quoted: scoring.UsdRates, *, weighed: bool
+    best: scoring.Candidate,
+    buy: Address,
+    rates: scoring.UsdRates,
+    quoted: scoring.UsdRates,
+    *,
+    weighed: bool,
 ) -> tuple[str, ...]:
     """Return the notes: `rates` are the prices the quote was computed with, `quoted` those read.
 
     `weighed`: gas could be converted into the buy token, so routes were compared net of gas.
     """
     found = []
-    if not best.route.bound:
+    route = best.route
+    if not route.bound:
         found.append("no router is proven to enforce these terms: the source is trusted")
+    elif (
+        buy not in WITHOUT_TRANSFER_FEE
+        and measure(route.target, route.data) is not Measure.RECIPIENT
+    ):
+        found.append(FEE_MAY_RISE)
     if best.verification is VerificationStatus.UNVERIFIED:
         found.append("no simulation was possible: the amounts are the source's promise")
     if rates != quoted:
@@ -250,7 +269,7 @@ class QuoteSwap:
             sources=reports,
             notes=(
                 *((CONTRACT_NOTE,) if is_contract(sender.code) else ()),
-                *notes(best, market.rates, setting.rates, weighed=weighed),
+                *notes(best, request.buy.address, market.rates, setting.rates, weighed=weighed),
             ),
             issues=_issues(request, params, sender),
             usd_cents=_usd_cents(sold, bought),
