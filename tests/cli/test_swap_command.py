@@ -118,6 +118,19 @@ def test_the_fee_of_a_reset_is_included(quietswap: Quietswap, node: FakeChain) -
     assert 0 <= Decimal(shown) * 10**18 - cost < 10**12
 
 
+@pytest.mark.parametrize("allowance", [0, 1])
+def test_as_many_transactions_are_asked_about_as_are_signed(
+    quietswap: Quietswap, service: FakeService, node: FakeChain, allowance: int
+) -> None:
+    """USDT's kind resets what is left of an allowance first."""
+    node.allowances[ROUTER.lower()], node.resets_first = allowance, True
+    text = " ".join(quietswap(*SWAP, "--yes").stdout.split())
+    count = "the approval" if allowance == 0 else "2 approvals"
+    assert f"from 7: first for {count}, then for the swap" in text
+    assert ("in 2 transactions, as the token first resets it to 0" in text) == bool(allowance)
+    assert len(node.sent) + len(service.bodies("order")) == (2 if allowance == 0 else 3)
+
+
 def test_approve_never_signs_nothing_where_the_allowance_is_short(
     quietswap: Quietswap, service: FakeService, node: FakeChain
 ) -> None:
