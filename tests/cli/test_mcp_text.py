@@ -21,7 +21,6 @@ CALLS: dict[str, dict[str, Any]] = {
     "explain_quote": {},
     "follow_order": {"order_id": "ord_1"},
     "list_orders": {"wallet": WALLET},
-    "balances": {"wallet": WALLET},
 }
 
 
