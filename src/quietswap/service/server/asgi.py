@@ -236,7 +236,13 @@ def _api(parts: Container, clock: Clock, health: Callable[[], Awaitable[Health]]
         options,
         clock,
         pages=operator_pages(health),
-        web=web_options(parts.settings, parts.storage, clock, health),
+        web=web_options(
+            parts.settings,
+            parts.storage,
+            clock,
+            health,
+            [source.name for source in parts.outside.sources],
+        ),
         on_answer=observe.request_answered,
         operator=operator_view(parts, clock, health) if is_enabled(parts.settings) else None,
     )

@@ -1,27 +1,14 @@
-// ETH as what is sold or bought: a swap of WETH with a wrap before it, or an unwrap after it.
+// ETH as what is sold or bought: what is left of two transactions, over reloads.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { WETH } from './account'
-import { show } from './amounts'
+import { parse } from './amounts'
+import type { Connection } from './connection'
 import { type ApiError, get } from './api'
-import type { Connection, Privacy } from './connect'
 import { remember, remembered } from './remembered'
-import { type Card, cardOf } from './orders'
-import { isOver, type Order } from './stream'
-import type { Token } from './tokens'
-import { WrapForm } from './wrap'
-
-/** Stays in the wallet when all ETH is sold: wrap, approval and swap pay their gas in ETH. */
-export const GAS_WEI = 10n ** 16n
-
-/** ETH in a list of tokens; what is quoted and swapped is its `wrapped` token. */
-export const etherOf = (weth: Token): Token => ({
-  ...weth,
-  symbol: 'ETH',
-  name: 'Ether',
-  warnings: [],
-  wrapped: weth,
-})
+import { type Card, cardOf } from './cards'
+import { isOver, type Order, type Orders } from './stream'
+import type { Trade } from './trade/machine'
 
 /** A swap with ETH of which the wallet was asked for the first transaction. */
 export interface Flow {
@@ -124,89 +111,24 @@ export function useFlow(
   return { flow, order, keep, asks }
 }
 
-interface Props {
-  flow: Flow
-  order: Order | undefined
-  weth: Token
-  connection: Connection
-  privacy: Privacy
-  say(text: string): void
-  placed(order: Order): void
-  lost(text: string): void
-  /** Fills the form with the swap of what was wrapped; undefined if the form says it already. */
-  swap: (() => void) | undefined
-  leave(): void
+/** What a wrap or a swap leaves to be done; undefined for nothing. */
+export function flowOf(
+  first: Flow['first'],
+  orderId: string,
+  trade: Trade,
+  connection: Connection | undefined,
+  orders: Orders,
+): Flow | undefined {
+  const { sell, buy, amount } = trade
+  if (!connection || !sell || !buy || !(first === 'wrap' || buy.wrapped)) return undefined
+  return {
+    address: connection.address.toLowerCase(),
+    first,
+    orderId,
+    sell: sell.address,
+    buy: buy.address,
+    amount,
+    units: String(parse(amount, sell.decimals)),
+    after: [...orders.values()].map(({ order }) => order.createdAt).sort().at(-1) ?? '',
+  }
 }
-
-/** Where a swap with ETH stands after its first transaction, and the unwrap of what arrived. */
-export function Second(props: Props) {
-  const { flow, order, weth, connection, privacy, say, placed, lost, leave } = props
-  const isDone = order?.status === 'confirmed'
-  const arrived = order?.received?.token === weth.address ? order.received.amount : null
-  const unwraps = flow.first === 'swap' && isDone && arrived != null ? BigInt(arrived) : undefined
-  if (!flow.orderId) return <Unanswered flow={flow} leave={leave} />
-  return (
-    <section aria-labelledby="second">
-      <h2 id="second">{isDone ? 'Step 2 of 2' : 'Step 1 of 2 is under way'}</h2>
-      {flow.first === 'wrap' && (
-        <p>
-          {isDone
-            ? `You wrapped ${flow.amount} ETH for a swap. Swap the WETH now.`
-            : `You wrap ${flow.amount} ETH for a swap. The swap follows when it is in a block.`}
-        </p>
-      )}
-      {flow.first === 'swap' && unwraps === undefined && (
-        <p>
-          {isDone
-            ? 'What arrived is not known: see your balance of WETH, and unwrap it in “Wrap and unwrap”.'
-            : 'When the swap is in a block, unwrap here what arrived.'}
-        </p>
-      )}
-      {unwraps !== undefined && (
-        <>
-          <p>The swap brought {show(unwraps, weth.decimals)} WETH. Unwrap it to have ETH.</p>
-          <WrapForm
-            connection={connection}
-            privacy={privacy}
-            operation="unwrap"
-            amount={unwraps}
-            say={say}
-            placed={(sent) => {
-              placed(sent)
-              leave()
-            }}
-            lost={lost}
-          />
-        </>
-      )}
-      <p class="shares">
-        {flow.first === 'wrap' && isDone && props.swap && (
-          <button type="button" onClick={props.swap}>
-            Fill in the swap
-          </button>
-        )}
-        <button type="button" onClick={leave}>
-          {isDone ? 'Keep the WETH' : 'Stop after this step'}
-        </button>
-      </p>
-    </section>
-  )
-}
-
-/** The page was reloaded while the wallet asked for the first transaction. */
-const Unanswered = ({ flow, leave }: Pick<Props, 'flow' | 'leave'>) => (
-  <section aria-labelledby="second">
-    <h2 id="second">Step 1 of 2 was not answered</h2>
-    <p>
-      {flow.first === 'wrap'
-        ? `Your wallet was asked to wrap ${flow.amount} ETH for a swap.`
-        : 'Your wallet was asked for a swap that brings WETH, to be unwrapped to ETH.'}{' '}
-      Look there: if you confirm, step 2 follows here. If it asks no more, start again.
-    </p>
-    <p class="shares">
-      <button type="button" onClick={leave}>
-        It asks no more
-      </button>
-    </p>
-  </section>
-)

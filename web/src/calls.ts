@@ -1,14 +1,14 @@
 // Approve and swap in one question of the wallet (EIP-5792). What it sends is the batched form of the
 // quote, or the service refuses it. Until it is known what became of it, no other swap is signed.
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { approveData } from './amounts'
 import { get, now, type Schemas } from './api'
-import type { Connection } from './connect'
+import type { Connection } from './connection'
 import type { Quote } from './quote'
 import { remember, remembered } from './remembered'
 import type { Order } from './stream'
-import { alone, assertWanted } from './submit'
+import { alone, assertWanted, newest, newestTime, type Outcome } from './submit'
 import { readable } from './text'
 import { ask, askSoon, hex, WalletError } from './wallet'
 
@@ -67,14 +67,9 @@ async function batches(connection: Connection): Promise<boolean> {
 
 type Swap = Schemas['HistoryItem']
 
-/** The wallet's swaps, newest first. Raises ApiError. */
-const swaps = async (address: string): Promise<Swap[]> =>
-  (await get<{ orders: Swap[] }>(`/api/v1/mev/orders/user/${address}`, { limit: '20', kind: 'swap' }))
-    .orders
-
 /** The orders that a batch may have become; undefined if the service does not answer. */
 async function ordersOf(connection: Connection, batch: Batch): Promise<Swap[] | undefined> {
-  const all = await swaps(connection.address).catch(() => undefined)
+  const all = await newest(connection.address, 'swap').catch(() => undefined)
   const same = all?.filter(({ createdAt, summary: of }) => createdAt > batch.after && isSame(of, batch))
   if (!same) return undefined
   const others = await Promise.all(same.map((one) => isOther(connection, one, batch)))
@@ -97,45 +92,36 @@ const isSame = (one: Trade, other: Trade): boolean =>
 /** Asks the wallet for exactly the two calls of the quote's batch; returns the order it became. */
 const sendCalls = (...sent: Parameters<typeof once>): Promise<Order> => alone(() => once(...sent))
 
-async function once(
-  connection: Connection,
-  quote: Quote,
-  isStill: () => boolean,
-  signed: () => void,
-): Promise<Order> {
-  const { wallet, address, session } = connection
-  const { sellToken, buyToken, sellAmount, buyAmount, dexRoute } = quote
+interface Steps {
+  isStill(): boolean
+  asks?(after: string): void
+  signed?(): void
+}
+
+const randomId = (): string =>
+  `0x${[...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+
+async function once(connection: Connection, quote: Quote, steps: Steps): Promise<Order> {
+  const { address, session } = connection
+  const { sellToken, buyToken, sellAmount, buyAmount } = quote
   const data = quote.batch?.transactionParams?.data.toLowerCase() ?? ''
   const before = pending(address)?.id
-  const after = (await swaps(address))[0]?.createdAt ?? ''
-  await assertWanted(connection, isStill)
-  const id = `0x${[...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+  const after = await newestTime(address, 'swap')
+  await assertWanted(connection, steps.isStill)
   const until = now() + (session.takenSeconds + CHECKS_S) * 1_000
-  const batch: Batch = { id, data, after, sellToken, buyToken, sellAmount, buyAmount, until }
+  const batch: Batch = { id: randomId(), data, after, sellToken, buyToken, sellAmount, buyAmount, until }
   if (pending(address)?.id !== before) {
     throw new Error('Another tab of this page asks your wallet already. Nothing was sent.')
   }
   keep(address, batch)
   if (!pending(address)) throw new CannotBatch('this browser keeps nothing for this page')
-  const approve = approveData(dexRoute.target, BigInt(sellAmount))
+  steps.asks?.(after)
   try {
-    const answer = await ask<unknown>(wallet.provider, 'wallet_sendCalls', [
-      {
-        version: VERSION,
-        id,
-        chainId: hex(session.chainId),
-        from: address.toLowerCase(),
-        atomicRequired: true,
-        calls: [
-          { to: sellToken, value: '0x0', data: approve },
-          { to: dexRoute.target, value: '0x0', data: dexRoute.data },
-        ],
-      },
-    ])
+    const answer = await askForCalls(connection, quote, batch.id)
     const named = (answer as { id?: unknown } | null)?.id ?? answer
     if (typeof named === 'string' && named !== '') batch.id = named.slice(0, 4_096)
     keep(address, batch)
-    signed()
+    steps.signed?.()
   } catch (error) {
     // The service is the judge of what it has, whatever the wallet says.
     const { code, message, isRejection } = error as WalletError
@@ -146,9 +132,32 @@ async function once(
       throw error
     }
   }
+  return orderOfBatch(connection, batch)
+}
+
+/** Lets the wallet show the two calls. Raises WalletError. */
+function askForCalls({ wallet, address, session }: Connection, quote: Quote, id: string): Promise<unknown> {
+  const { sellToken, sellAmount, dexRoute } = quote
+  return ask<unknown>(wallet.provider, 'wallet_sendCalls', [
+    {
+      version: VERSION,
+      id,
+      chainId: hex(session.chainId),
+      from: address.toLowerCase(),
+      atomicRequired: true,
+      calls: [
+        { to: sellToken, value: '0x0', data: approveData(dexRoute.target, BigInt(sellAmount)) },
+        { to: dexRoute.target, value: '0x0', data: dexRoute.data },
+      ],
+    },
+  ])
+}
+
+/** The order that a batch became. Raises an Error if none appears. */
+async function orderOfBatch(connection: Connection, batch: Batch): Promise<Order> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const [newest] = (await ordersOf(connection, batch)) ?? []
-    if (newest) return get<Order>(`/api/v1/mev/orders/${encodeURIComponent(newest.orderId)}`)
+    const [last] = (await ordersOf(connection, batch)) ?? []
+    if (last) return get<Order>(`/api/v1/mev/orders/${encodeURIComponent(last.orderId)}`)
     await new Promise((wake) => setTimeout(wake, 1_000))
   }
   throw new Error('Your wallet took it, and this service did not get it.')
@@ -205,60 +214,86 @@ function fateOf(has: Swap[] | undefined, { code, hashes }: Told, isLate: boolean
     : 'not sent'
 }
 
-/** Approve and swap in one question, and what became of the last one, over reloads. */
-export function useCalls(connection: Connection | undefined, quote: Quote | undefined, say: (text: string) => void) {
+/** What is told of an earlier question whose end is not known. */
+export interface Stuck {
+  text: string
+  isWrong: boolean
+  /** A person may say that they have looked. */
+  mayGoOn: boolean
+}
+
+const LOOK = 'Look in your wallet and in an explorer before you swap again.'
+const ASKED =
+  'Your wallet was asked to approve and swap in one transaction, and it is not known yet whether it sends that.'
+
+function stuckOf(batch: Batch | undefined, fate: Fate | undefined, seen: number): Stuck | undefined {
+  if (!batch || fate === 'has' || fate === undefined) return undefined
+  const left = Math.ceil((batch.until - seen) / 1_000)
+  const isWrong = typeof fate === 'object'
+  const end = isWrong || left <= 0 ? LOOK : `If no order appears here, it is refused in ${left} s. Until then no other swap is signed.`
+  return { text: `${isWrong ? fate.wrong : ASKED} ${end}`, isWrong, mayGoOn: isWrong || left <= 0 }
+}
+
+/** Follows what became of the last batch of an account, over reloads. */
+function useFate(connection: Connection | undefined, isOver: (isSent: boolean) => void) {
   const address = connection?.address
-  const [can, setCan] = useState<boolean>()
   const [batch, setBatch] = useState(() => pending(address))
   /** undefined: nobody has looked yet. */
   const [fate, setFate] = useState<Fate>()
   const [seen, setSeen] = useState(now)
-  const issues = quote?.issues
-  const isOffered =
-    quote?.batch?.transactionParams != null && !!issues?.allowance && !issues.balance && !issues.gas
-
-  useEffect(() => {
-    if (!isOffered || can !== undefined || !connection) return
-    void batches(connection).then(setCan)
-  }, [isOffered])
 
   const take = (next: Batch | undefined, known?: Fate): void => {
     setBatch(next)
     setFate(known)
   }
-
-  const over = (isSent: boolean): void => {
+  const end = (isSent: boolean): void => {
     if (address) keep(address, undefined)
     take(undefined)
-    if (!isSent) setCan(false)
+    isOver(isSent)
   }
-
+  useLayoutEffect(() => take(pending(address)), [address])
   useEffect(() => {
     if (!batch || !connection) return
-    let isOver = false
+    let isGone = false
     const look = async (): Promise<void> => {
       const isLate = now() > batch.until // before the orders are read
       const words = await told(connection, batch.id)
       const has = await ordersOf(connection, batch)
-      if (isOver) return
+      if (isGone) return
       const kept = pending(address) // another tab may know more
       if (kept?.id !== batch.id) return take(kept)
-      const found = fateOf(has, words, isLate)
+      const next = fateOf(has, words, isLate)
       setSeen(now())
-      setFate(found)
-      if (found === 'over') over(true)
-      if (found !== 'not sent') return
-      over(false)
-      say('Your wallet did not send it, and no order here is open for it. Go on in two steps.')
+      setFate(next)
+      if (next === 'over' || next === 'not sent') end(next === 'over')
     }
     let timer: ReturnType<typeof setTimeout>
-    const again = (): unknown => isOver || (timer = setTimeout(() => void look().then(again), AGAIN_MS))
+    const again = (): unknown => isGone || (timer = setTimeout(() => void look().then(again), AGAIN_MS))
     void look().then(again)
     return () => {
-      isOver = true
+      isGone = true
       clearTimeout(timer)
     }
   }, [batch?.id])
+  return { batch, fate, seen, take }
+}
+
+/** Approve and swap in one question, and what became of the last one, over reloads. */
+export function useCalls(connection: Connection | undefined, quote: Quote | undefined, say: (text: string) => void) {
+  const address = connection?.address
+  const [can, setCan] = useState<boolean>()
+  const isOffered = isBatchOf(quote)
+  const { batch, fate, seen, take } = useFate(connection, (isSent) => {
+    if (isSent) return
+    setCan(false)
+    say('Your wallet did not send it, and no order here is open for it. Go on in two steps.')
+  })
+
+  useLayoutEffect(() => setCan(undefined), [address])
+  useEffect(() => {
+    if (!isOffered || can !== undefined || !connection) return
+    void batches(connection).then(setCan)
+  }, [isOffered, can, connection])
 
   /** Looks at what is remembered, also by another tab; whether something may still be sent. */
   const isOpen = (): boolean => {
@@ -268,11 +303,11 @@ export function useCalls(connection: Connection | undefined, quote: Quote | unde
     return kept !== undefined
   }
 
-  const send = async (...sent: Parameters<typeof sendCalls>): Promise<Order> => {
+  const send = async (of: Connection, what: Quote, steps: Steps): Promise<Outcome> => {
     try {
-      const order = await sendCalls(...sent)
+      const order = await sendCalls(of, what, steps)
       take(pending(address), 'has')
-      return order
+      return { order, otherwise: '' }
     } catch (error) {
       take(pending(address), 'open')
       if (!(error instanceof CannotBatch)) throw error
@@ -281,25 +316,18 @@ export function useCalls(connection: Connection | undefined, quote: Quote | unde
     }
   }
 
+  const goOn = (): void => {
+    if (address) keep(address, undefined)
+    take(undefined)
+    setCan(false)
+  }
   const isHeld = batch !== undefined && fate !== 'has'
-  const left = batch ? Math.ceil((batch.until - seen) / 1_000) : 0
-  const isWrong = typeof fate === 'object'
-  const note = isHeld && fate !== undefined && (
-    <div class="loss red" role="group" aria-label="What your wallet was asked">
-      <p role={isWrong ? 'alert' : undefined}>
-        {isWrong
-          ? fate.wrong
-          : 'Your wallet was asked to approve and swap in one transaction, and it is not known yet whether it sends that.'}{' '}
-        {isWrong || left <= 0
-          ? 'Look in your wallet and in an explorer before you swap again.'
-          : `If no order appears here, it is refused in ${left} s. Until then no other swap is signed.`}
-      </p>
-      {(isWrong || left <= 0) && (
-        <button type="button" onClick={() => over(false)}>
-          I have looked, go on
-        </button>
-      )}
-    </div>
-  )
-  return { can: isOffered && can, isAsking: isOffered && can === undefined, isHeld, isOpen, send, note }
+  const stuck = stuckOf(batch, fate, seen)
+  return { can: isOffered && can === true, isAsking: isOffered && can === undefined, isHeld, isOpen, send, stuck, goOn }
+}
+
+/** Whether a quote has a batched form that its wallet needs. */
+const isBatchOf = (quote: Quote | undefined): boolean => {
+  const issues = quote?.issues
+  return quote?.batch?.transactionParams != null && !!issues?.allowance && !issues.balance && !issues.gas
 }
