@@ -156,9 +156,15 @@ class Methods:
         offset: int = 0,
         status: OrderState | None = None,
         kind: OrderKindFilter | None = None,
+        as_of: int | None = None,
     ) -> ApiCall[order_api.OrderHistoryResponse]:
-        """Return one page (1 to 200) of a wallet's orders of one kind (swaps), or of any kind."""
-        return api_calls.order_history(wallet, limit=limit, offset=offset, status=status, kind=kind)
+        """Return one page (1 to 200) of a wallet's orders of one kind (swaps), or of any kind.
+
+        `as_of`: the `total` of your first page, so that further pages show each order once.
+        """
+        return api_calls.order_history(
+            wallet, limit=limit, offset=offset, status=status, kind=kind, as_of=as_of
+        )
 
     @_Method
     def order_stats(self, days: int = 7) -> ApiCall[exports.OrderStatsResponse]:
