@@ -136,17 +136,18 @@ def test_approve_never_signs_nothing_where_the_allowance_is_short(
 ) -> None:
     result = quietswap(*SWAP, "--yes", "--approve", "never")
     assert result.exit_code == 1
-    assert (
-        f"{ROUTER} may move 0 of 1000000000000000000 smallest units of the sell token"
-        in result.stdout
+    assert f"{ROUTER} may move 0 WETH of 1 WETH, and --approve is never" in result.stdout
+    raw = quietswap(
+        *SWAP[:1], "1000000000000000000", *SWAP[2:], "--yes", "--raw", "--approve", "never"
     )
+    assert "may move 0 of 1000000000000000000 smallest units" in raw.stdout
     assert (node.sent, service.bodies("order")) == ([], [])
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--approve", "never"), "approval is never (--approve)"),
+        (("--approve", "never"), "--approve is never"),
         (("--nonce", "7"), "only nonce 7 may be signed"),
         ((), "order ord_1 is open, and the approval"),
     ],

@@ -214,7 +214,8 @@ def _require_funds(plan: SwapPlan, facts: WalletFacts) -> None:
     needs = plan.request.sell_amount
     if facts.sell_balance < needs:
         raise QuoteDeclined(
-            f"the wallet holds {facts.sell_balance} of {needs} smallest units of the sell token"
+            f"the wallet holds {facts.sell_balance} of {needs} smallest units of the sell token",
+            (plan.request.sell_token, facts.sell_balance, needs),
         )
     cost = plan.params.value + plan.params.max_gas_cost
     if facts.ether < cost:

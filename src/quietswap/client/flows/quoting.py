@@ -209,12 +209,14 @@ def require_approvable(
     if request.approval == "never":
         raise QuoteDeclined(
             f"{router} may move {allowed} of {request.sell_amount} smallest units of the sell"
-            " token, and approval is never (--approve)"
+            " token, and approval (--approve) is never",
+            (request.sell_token, allowed, request.sell_amount),
         )
     if request.nonce is not None:
         raise QuoteDeclined(
             f"the swap needs an approval first, which would take a nonce too, and only nonce"
-            f" {request.nonce} may be signed: approve {router} by itself, or leave nonce out"
+            f" {request.nonce} may be signed: approve {router} by itself, or leave nonce (--nonce)"
+            " out"
         )
     if not request.replace:
         what = "the approval that this swap needs"
