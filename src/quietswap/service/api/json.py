@@ -16,7 +16,6 @@ import msgspec
 
 from quietswap.rules import errors
 from quietswap.rules.contract.errors import ErrorEnvelope
-from quietswap.rules.wire import WireStruct
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  a naive UTC value, the quickest to print
 
@@ -128,7 +127,7 @@ class StreamedAnswer:
 
     async def respond(self, receive: Receive, send: Send, *, has_body: bool) -> None:
         """Send the answer; without a body for HEAD."""
-        leaving = asyncio.create_task(_until_disconnected(receive))
+        leaving = asyncio.create_task(until_disconnected(receive))
         try:
             if has_body:
                 await self._send_parts(send, leaving)
@@ -156,21 +155,7 @@ class StreamedAnswer:
         return {"type": "http.response.start", "status": 200, "headers": headers}
 
 
-async def _until_disconnected(receive: Receive) -> None:
+async def until_disconnected(receive: Receive) -> None:
+    """Return once the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-# Server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html
-EVENT_STREAM = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"x-accel-buffering", b"no"),  # nginx would hold events back
-)
-ROUTE_EVENT, ANSWER_EVENT = "route", "answer"
-"""The events of a quote: a verified route, and at the end what the plain request would answer."""
-_encode = msgspec.json.Encoder().encode
-
-
-def event_text(event: str, data: WireStruct) -> bytes:
-    """Return one event as text. Its JSON has no line break."""
-    return b"event: %b\ndata: %b\n\n" % (event.encode(), _encode(data))

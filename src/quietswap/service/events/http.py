@@ -1,12 +1,9 @@
 """The handler of the event stream."""
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-
-import msgspec
 
 from quietswap.rules import wire as base
 from quietswap.rules.contract.webhooks import (
@@ -18,7 +15,8 @@ from quietswap.rules.contract.webhooks import (
 from quietswap.rules.errors.requests import InvalidParameter
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service import observe
-from quietswap.service.api.json import EVENT_STREAM, Message, Receive, Send, iso_timestamp
+from quietswap.service.api import event_sender as sender
+from quietswap.service.api.json import Receive, Send, iso_timestamp
 from quietswap.service.api.operation import ApiRequest, operation
 from quietswap.service.api.parsing.query import shown
 from quietswap.service.api.parsing.requests import parse_wallet
@@ -31,7 +29,6 @@ from quietswap.service.storage.events import StoredEvent
 # https://html.spec.whatwg.org/multipage/server-sent-events.html
 
 RETRY_MS = 2000
-_encode = msgspec.json.Encoder().encode
 
 
 def order_event_message(event: StoredEvent) -> OrderEventMessage:
@@ -47,9 +44,8 @@ def order_event_message(event: StoredEvent) -> OrderEventMessage:
 
 @lru_cache(maxsize=4096)
 def event_text(event: StoredEvent) -> bytes:
-    """Return one event as text, encoded once for all streams. Its JSON has no line break."""
-    head = f"id: {event.sequence}\nevent: {event.type.value}\ndata: ".encode()
-    return b"%b%b\n\n" % (head, _encode(order_event_message(event)))
+    """Return one event as text, encoded once for all streams."""
+    return sender.event_text(event.type.value, order_event_message(event), event.sequence)
 
 
 def opening_text(sequence: int) -> bytes:
@@ -125,39 +121,38 @@ class EventStreamAnswer:
     async def respond(self, receive: Receive, send: Send, *, has_body: bool) -> None:
         """Send the stream and close the subscription; no event for HEAD."""
         subscription = self.subscription
-        leaving = asyncio.create_task(_until_gone(receive, subscription))
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": [*EVENT_STREAM]})
-            why = "head"
-            if has_body:
-                why = await _send_events(subscription, self.may_go_on, send, self.slow_s)
-            observe.stream_ended(why)
-            if why != "slow":
-                await send(_body(b"", more=False))
+            async with sender.event_sender(
+                receive, send, slow_s=self.slow_s, on_leave=subscription.close
+            ) as stream:
+                why = "head"
+                if has_body:
+                    why = await _send_events(subscription, self.may_go_on, stream)
+                observe.stream_ended(why)
+                if why != "slow":
+                    await stream.end()
         finally:
-            leaving.cancel()
             subscription.close()
 
 
 async def _send_events(
     subscription: EventSubscription,
     may_go_on: Callable[[], Awaitable[bool]],
-    send: Send,
-    slow_s: float,
+    stream: sender.EventSender,
 ) -> str:
     """Send until the end, and return its reason."""
     try:
-        await _send_within(send, opening_text(subscription.sequence), slow_s)
+        await stream.write(opening_text(subscription.sequence))
         while (events := await subscription.next()) is not None:
             for start in range(0, len(events), _MOST_EVENTS):
                 part = events[start : start + _MOST_EVENTS]
-                await _send_within(send, b"".join(map(event_text, part)), slow_s)
+                await stream.write(b"".join(map(event_text, part)))
             if events:
                 observe.events_sent(len(events))
                 continue
             if not await _is_allowed(may_go_on):
                 return "revoked"
-            await _send_within(send, beat_text(subscription.sequence), slow_s)
+            await stream.write(beat_text(subscription.sequence))
     except TimeoutError:
         return "slow"
     return "ended"
@@ -169,22 +164,6 @@ async def _is_allowed(may_go_on: Callable[[], Awaitable[bool]]) -> bool:
         return await may_go_on()
     except StoreUnavailable:
         return True
-
-
-async def _send_within(send: Send, text: bytes, slow_s: float) -> None:
-    async with asyncio.timeout(slow_s):
-        await send(_body(text, more=True))
-
-
-def _body(text: bytes, *, more: bool) -> Message:
-    return {"type": "http.response.body", "body": text, "more_body": more}
-
-
-async def _until_gone(receive: Receive, subscription: EventSubscription) -> None:
-    """Close the subscription once the client has gone away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    subscription.close()
 
 
 @operation(

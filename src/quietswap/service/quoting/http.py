@@ -17,16 +17,13 @@ from quietswap.rules.safety.loss import Loss, judge_swap
 from quietswap.rules.safety.wallet_effects import QuoteIssues, Shortfall
 from quietswap.rules.tx.fees import PRIORITY_FEE
 from quietswap.rules.tx.signed import MAINNET, TYPE_2, UnsignedTransaction
-from quietswap.service.api.json import (
+from quietswap.service.api.event_sender import (
     ANSWER_EVENT,
     EVENT_STREAM,
     ROUTE_EVENT,
-    StreamedAnswer,
-    amount,
     event_text,
-    iso_second,
-    number,
 )
+from quietswap.service.api.json import StreamedAnswer, amount, iso_second, number
 from quietswap.service.api.operation import ApiRequest, operation
 from quietswap.service.api.parsing import requests
 

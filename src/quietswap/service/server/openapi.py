@@ -24,7 +24,8 @@ from quietswap.rules.wire import (
     WireStruct,
     member_names,
 )
-from quietswap.service.api.json import ANSWER_EVENT, ROUTE_EVENT, error_envelope
+from quietswap.service.api.event_sender import ANSWER_EVENT, ROUTE_EVENT
+from quietswap.service.api.json import error_envelope
 from quietswap.service.api.operation import Operation
 from quietswap.service.server.routes import OPERATIONS
 

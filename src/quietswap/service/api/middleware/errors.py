@@ -17,6 +17,7 @@ from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service import observe
 from quietswap.service.api import json
 from quietswap.service.api.endpoint import operation_name, operation_of
+from quietswap.service.api.event_sender import ANSWER_EVENT, event_text
 from quietswap.service.api.operation import ApiOptions, RateLimits
 from quietswap.service.api.parsing.body import BodyMemoryFull
 from quietswap.service.api.parsing.headers import client_address
@@ -99,7 +100,7 @@ class ErrorHandlerMiddleware:
             api_error = self._api_error(scope, error)
             observe.request_refused(api_error.code)
             if has_begun:
-                last = json.event_text(json.ANSWER_EVENT, json.error_envelope(api_error))
+                last = event_text(ANSWER_EVENT, json.error_envelope(api_error))
                 await send({"type": "http.response.body", "body": last})
                 return
             await error_response(api_error, operation_name(scope))(scope, receive, send)
