@@ -2814,6 +2814,8 @@ export interface components {
             reason?: string;
             /** @description Results of all aggregators */
             sources?: components["schemas"]["SourceFault"][];
+            /** @description Unix time of a change of Ethereum's rules; shortly before it no quote is issued */
+            forkAt?: number;
         };
         /** @description Error SERVICE_UNAVAILABLE */
         ServiceUnavailableError: {
@@ -5435,11 +5437,6 @@ export interface operations {
                  * @example 0
                  */
                 offset?: number;
-                /**
-                 * @description The `total` of your first page: orders that arrived since are skipped, so that each order comes once. 0: not given.
-                 * @example 0
-                 */
-                asOf?: number;
                 /**
                  * @description Only orders in this status.
                  * @example confirmed

@@ -136,6 +136,10 @@ class ServiceUnavailableDetails(WireStruct, frozen=True, kw_only=True, omit_defa
 
     reason: Annotated[str | None, doc("OVERLOADED: too many requests are being received")] = None
     sources: Annotated[SourceFaults | None, doc("Results of all aggregators")] = None
+    fork_at: Annotated[
+        int | None,
+        doc("Unix time of a change of Ethereum's rules; shortly before it no quote is issued"),
+    ] = None
 
 
 class ServiceUnavailable(RequestError, status=503, shape=ServiceUnavailableDetails, sometimes=True):
