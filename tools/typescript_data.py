@@ -31,7 +31,6 @@ from quietswap.client import wire
 from quietswap.client.errors import ERROR_CLASSES
 from quietswap.client.flows import (
     cancel,
-    plan,
     quote_checks,
     quoting,
     simulation,
@@ -139,7 +138,7 @@ def _limits() -> dict[str, str]:
         "SLOT_S": SLOT_S,
     }
     numbers = {
-        "FRESH_S": int(plan.FRESH_S),
+        "FRESH_S": int(quoting.FRESH_S),
         "LEAST_INTERVAL_S": int(wire.LEAST_INTERVAL_S),
         "MOST_INTERVAL_S": int(wire.MOST_INTERVAL_S),
         "MOST_RETRY_S": int(wire.MOST_RETRY_S),

@@ -25,6 +25,14 @@ def desk(town: Town) -> Iterator[ApiClient]:
 @pytest.mark.parametrize("library", ["viem", "ethers"])
 def test_a_library_swaps_through_the_rpc_url(desk: ApiClient, library: str) -> None:
     wallet = RpcWallet.of(desk)
+    before = desk.held(wallet.account, "WETH")
+    swap_with(library, desk, wallet)
+    assert desk.held(wallet.account, "WETH") == before - ETHER // 10
+    assert desk.town.control.get("/mempool-leaks").json()["leaks"] == []
+
+
+def swap_with(library: str, desk: ApiClient, wallet: RpcWallet) -> None:
+    """Approve and swap 0.1 WETH by the library, and wait until both are confirmed."""
     environment = {
         "PATH": os.environ["PATH"],
         "WALLET_RPC_URL": wallet.url,
@@ -43,5 +51,3 @@ def test_a_library_swaps_through_the_rpc_url(desk: ApiClient, library: str) -> N
     assert (sent["approval"]["status"], sent["swap"]["status"]) == (1, 1)
     assert wallet.decided(sent["swap"]["hash"]) == "confirmed"
     assert wallet.decided(sent["approval"]["hash"], "approval") == "confirmed"
-    assert desk.held(wallet.account, "WETH") == 1000 * ETHER - ETHER // 10
-    assert desk.town.control.get("/mempool-leaks").json()["leaks"] == []

@@ -5,7 +5,8 @@ import itertools
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
@@ -16,16 +17,20 @@ from quietswap.sandbox.chain.geth import Geth
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, USDC, USDT, WETH, SandboxToken
+from quietswap.sandbox.http_server import HttpServer
 from quietswap.sandbox.network import GethOptions
 from quietswap.sandbox.ports import Ports
 from quietswap.sandbox.stack import SandboxStack
 from tests import loopback
 from tests.e2e.conftest import Town
+from tests.e2e.serving import serving
+from tests.reports.proxy import RpcProxy
 from tests.spec.api_client import ETHER, ApiClient, Signed
 from tests.spec.wire import data, order_body, sign
 from tests.waiting import LONG_S, WITHIN_S
 
 T = TypeVar("T")
+Desk = TypeVar("Desk", bound=ApiClient)
 _FEES = {"type": 2, "chainId": 1, "maxFeePerGas": 10**11, "maxPriorityFeePerGas": 0}
 
 
@@ -71,6 +76,32 @@ def background_loop() -> Iterator[Run[Any]]:
 
 
 @contextmanager
+def listening(proxy: RpcProxy) -> Iterator[str]:
+    """Run a proxy for the length of a `with` block; yield its URL."""
+    server = HttpServer(proxy.handle)
+    with background_loop() as do:
+        try:
+            yield do(server.start())
+        finally:
+            do(server.stop())
+            do(proxy.close())
+
+
+@contextmanager
+def visited(town: Town, folder: Path, kind: type[Desk], **settings: str) -> Iterator[Desk]:
+    """Run a service with own settings beside the town's, and yield a desk of it.
+
+    Its node is the one that the desk shows, too.
+    """
+    node = {"rpcUrl": settings["NODE__URLS"]} if "NODE__URLS" in settings else {}
+    with serving(town, folder, **settings) as served:
+        facts = town.facts | {"baseUrl": served.url} | node
+        own = replace(served.town, facts=facts)
+        with kind(own, f"sqlite:///{folder / 'own.sqlite3'}") as desk:
+            yield desk
+
+
+@contextmanager
 def running_geth_town(amsterdam_in: int | None = None) -> Iterator[GethTown]:
     """Run the whole sandbox on geth, with a block each second, for the length of a `with` block."""
     geth_options = GethOptions(amsterdam_in)
@@ -105,7 +136,15 @@ _turns = itertools.cycle(_FUNDERS)
 
 
 class GethDesk(ApiClient):
-    """A desk on a node whose state nobody can write: what the others set, this one transacts."""
+    """A desk on a node whose state nobody can write: what the others set, this one transacts.
+
+    `stuck_raw` has the signed bytes of the swaps that `stuck` made, by order id.
+    """
+
+    def __init__(self, town: Town, database_url: str | None = None) -> None:
+        super().__init__(town, database_url)
+        self.stuck_raw: dict[str, str] = {}
+        self.genesis_wallets = [Account.from_key(wallet.private_key) for wallet in WALLETS[:4]]
 
     def wallet(self, *, ether: float = 3, tokens: int = 0) -> LocalAccount:
         """Return a new wallet with `HOLDINGS`."""
@@ -115,6 +154,14 @@ class GethDesk(ApiClient):
             sending = abi.call("transfer(address,uint256)", account.address, amount)
             calls.append({"to": token.address, "data": sending})
         self.transact(next(_turns), *calls)
+        return account
+
+    def fresh_wallet(self) -> LocalAccount:
+        """Return a new wallet with 3 ETH and 1 WETH alone."""
+        account: LocalAccount = Account.create()
+        sending = abi.call("transfer(address,uint256)", account.address, HOLDINGS[WETH])
+        ether = {"to": account.address, "value": 3 * ETHER}
+        self.transact(next(_turns), ether, {"to": WETH.address, "data": sending})
         return account
 
     def give(self, account: LocalAccount, token: SandboxToken, amount: int) -> None:
@@ -145,11 +192,21 @@ class GethDesk(ApiClient):
         self.transact(account, {"to": WETH.address, "data": allowing})
         with self.no_blocks():
             signed = self.swap(account)
-            order_id = data(self.submit(signed))["order"]["orderId"]
+            order_id: str = data(self.submit(signed))["order"]["orderId"]
+            self.stuck_raw[order_id] = signed.raw
             words = account.address, taker.address, self.held(account, "WETH")
             taking = abi.call("transferFrom(address,address,uint256)", *words)
             self.transact(taker, {"to": WETH.address, "data": taking})
         return order_id, signed.quote["mevProtection"]["transactionParams"]["nonce"]
+
+    def delegate(self, account: LocalAccount, target: str) -> None:
+        """Set the wallet's code by its own signature (EIP-7702), which uses a nonce of it."""
+        nonce = int(self.rpc("eth_getTransactionCount", account.address, "latest"), 16)
+        authorization = {"chainId": 1, "address": target, "nonce": nonce}
+        signed = account.sign_authorization(authorization)
+        self.transact(
+            next(_turns), {"type": 4, "to": account.address, "authorizationList": [signed]}
+        )
 
     def transact(self, account: LocalAccount, *calls: dict[str, Any]) -> list[str]:
         """Send public transactions and wait until they are mined; return their hashes."""

@@ -11,8 +11,7 @@ export function keepFocus(root: HTMLElement): void {
   root.addEventListener('focusin', ({ target }) => {
     if (!(target instanceof HTMLElement) || target === place) return
     control = target
-    // a dialog goes with what is in it
-    place = target.closest<HTMLElement>(PLACES) ?? root.querySelector('main') ?? undefined
+    place = target.closest<HTMLElement>(PLACES) ?? undefined
   })
   root.addEventListener('focusout', ({ relatedTarget }) => {
     const left = control

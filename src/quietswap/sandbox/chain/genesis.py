@@ -76,7 +76,8 @@ def _is_empty(account: dict[str, Any]) -> bool:
 
 
 def _account(account: dict[str, Any]) -> dict[str, Any]:
-    return account | {"nonce": hex(int(account["nonce"]))}
+    storage = {slot: word for slot, word in account["storage"].items() if int(word, 16)}
+    return account | {"nonce": hex(int(account["nonce"])), "storage": storage}
 
 
 def _system_contracts() -> Alloc:

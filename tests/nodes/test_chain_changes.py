@@ -1,0 +1,100 @@
+"""The chain goes back, the node loses blocks, the service was away, the rules change."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.example_counts import LONG
+from tests.nodes.conftest import RULES
+from tests.nodes.town import GethDesk, GethTown, running_geth_town, visited
+from tests.spec.wire import data
+from tests.waiting import wait_until
+
+long = pytest.mark.skipif(not LONG, reason="takes minutes: `make nodes` runs it")
+AWAY_BLOCKS = 200
+
+
+def mined_in(desk: GethDesk, order: dict[str, Any]) -> str:
+    """Return the hash of the order's block on the chain, which is empty while there is none."""
+    return str(desk.receipt(order["txHash"]).get("blockHash", ""))
+
+
+@pytest.mark.capability("reorganisation of 1, 3 and 10 blocks")
+@pytest.mark.parametrize("depth", [1, 3, pytest.param(10, marks=long)])
+def test_an_order_outlives_a_reorganisation(desk: GethDesk, depth: int) -> None:
+    wallet = desk.wallet()
+    order = desk.order(wallet)
+    assert desk.follow(order["orderId"])["status"] == "confirmed"
+    first = int(desk.receipt(order["txHash"])["blockNumber"], 16)
+    desk.until_block(first + depth - 1)
+    before = mined_in(desk, order)
+    with desk.no_blocks():  # the relay keeps it for a while
+        desk.town.control.post("/reorg", json={"depth": desk.head() - first + 1})
+        desk.until(lambda: desk.status(order["orderId"])["status"] != "confirmed")
+    desk.until(lambda: mined_in(desk, order) not in ("", before))
+    end = desk.follow(order["orderId"])
+    assert (end["status"], end["txHash"]) == ("confirmed", order["txHash"])
+
+
+@pytest.mark.capability("kill -9 of the node with lost blocks")
+@pytest.mark.parametrize("rules", ["today", pytest.param("amsterdam", marks=long)])
+def test_no_order_stays_confirmed_in_a_block_that_a_killed_node_lost(rules: str) -> None:
+    """A developer's geth has called some of these blocks final."""
+    with running_geth_town(RULES[rules]) as town, GethDesk(town) as desk:
+        wallets = desk.genesis_wallets
+        orders: list[dict[str, Any]] = []
+        while desk.head() < FINAL_EVERY + 1:
+            wallet = wallets[len(orders) % len(wallets)]
+            data(desk.submit_wrap(desk.wrap(wallet, amount="0.01")))
+            order = desk.history(wallet, kind="wrap")["orders"][0]
+            desk.until(lambda sent=order: mined_in(desk, sent))
+            orders.append(order)
+        finalized = desk.rpc("eth_getBlockByNumber", "finalized", False)
+        assert int(finalized["number"], 16) >= FINAL_EVERY
+        blocks = {order["orderId"]: mined_in(desk, order) for order in orders}
+        desk.until_block(FINAL_EVERY + 4)  # the tracker has looked at the final block
+        slowly(lambda: {desk.status(one["orderId"])["status"] for one in orders} == {"confirmed"})
+        before = desk.head()
+        with desk.no_blocks():
+            town.do(town.geth.kill())
+            town.do(town.geth.start())
+            assert desk.head() < before
+            slowly(lambda: not any(is_false(desk, one) for one in orders))
+        for order in orders:
+            desk.until(lambda one=order: mined_in(desk, one) not in ("", blocks[one["orderId"]]))
+        slowly(lambda: {desk.status(one["orderId"])["status"] for one in orders} == {"confirmed"})
+
+
+def slowly(holds: Callable[[], object]) -> None:
+    """Wait for what asks the service about many orders: its rate limit counts."""
+    wait_until(holds, "it did not come", every_s=3)
+
+
+FINAL_EVERY = 32
+"""Blocks, as geth's developer mode counts."""
+
+
+def is_false(desk: GethDesk, order: dict[str, Any]) -> bool:
+    """Whether the service says confirmed of what no block has."""
+    confirmed = desk.status(order["orderId"])["status"] == "confirmed"
+    return confirmed and not mined_in(desk, order)
+
+
+@long
+@pytest.mark.capability("200 blocks while the service is stopped")
+def test_an_order_is_found_after_two_hundred_blocks_without_the_service(
+    town: GethTown, desk: GethDesk, tmp_path: Path
+) -> None:
+    with desk.no_blocks(), visited(town, tmp_path, GethDesk, NODE__URLS=town.geth.url) as first:
+        order = first.order(first.wallet())
+    desk.until(lambda: desk.receipt(order["txHash"]))
+    mined = int(desk.receipt(order["txHash"])["blockNumber"], 16)
+    while desk.head() < mined + AWAY_BLOCKS:
+        desk.mine()
+    with visited(town, tmp_path, GethDesk, NODE__URLS=town.geth.url) as second:
+        second.api = second.client(first.secret)
+        end = second.follow(order["orderId"])
+    assert (end["status"], end["txHash"]) == ("confirmed", order["txHash"])
+    assert int(end["received"]["amount"]) > 0
