@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from tests import loopback
+from tests import forked, loopback
 from tests.e2e.conftest import FailingOver
 from tests.spec import cancelling
 from tests.spec.api_client import ApiClient
@@ -80,10 +80,26 @@ def test_without_its_quote_the_refusal_names_the_mined_transaction(
         assert (told["details"]["txHash"], told["details"]["mayBeMined"]) == (tx_hash, True)
         assert f"in block {block}, where it succeeded" in told["message"]
         assert refused(desk.submit_wrap(wrap), 400, "NONCE_TOO_LOW")["details"]["txHash"] == wrapped
+        _adopted(failing_over, desk, tx_hash)
         # Other bytes that no quote has, with a nonce that is free, are refused as before.
         params = swap.quote["mevProtection"]["transactionParams"]
         fresh = {**swap.body, "signedTransaction": sign(wallet, params, nonce=7)}
         refused(desk.api.post("/api/v1/mev/orders", json=fresh), 422, "VALIDATION_ERROR")
+
+
+def _adopted(failing_over: FailingOver, desk: ApiClient, tx_hash: str) -> None:
+    """Let an operator adopt a transaction: its client finds it with its receipt."""
+    variables = forked.without_settings() | {
+        "QUIETSWAP_SETTINGS": failing_over.town.facts["settingsFile"]
+    }
+    owner = data(desk.api.get("/api/v1/mev/usage"))["clientId"]
+    words = ["orders", "adopt", tx_hash, "--client", owner, "--json"]
+    done = forked.run(words, variables)
+    assert done.returncode == 0, done.stderr
+    order_id = json.loads(done.stdout)["orderId"]
+    assert desk.follow(order_id)["blockNumber"] == _mined(desk, tx_hash)
+    again = forked.run(words, variables)
+    assert (again.returncode, f"order {order_id} has this" in again.stderr) == (1, True)
 
 
 def test_a_reader_of_lost_events_is_told_so(failing_over: FailingOver) -> None:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import click
 
 from quietswap.cli.options import operator
-from quietswap.cli.options.client import owner_of, owner_options
+from quietswap.cli.options.client import owner_of, owner_options, the_client
 from quietswap.cli.options.operator import OperatorContext, members, operator_command
 from quietswap.cli.options.times import SINCE, since_option
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, shown_symbol, wallet_address
@@ -150,6 +150,46 @@ def show(context: OperatorContext, order: str) -> None:
         move = f"{event.from_status or '-'} -> {event.to_status}"
         lines.append(f"  {_time(event.at_ms)}  {event.event_type:16} {move:24} {event.evidence}")
     context.result(body, "\n".join(map(visible, lines)))
+
+
+@operator_command(orders)
+@click.argument("tx_hash", metavar="HASH")
+@click.option("--client", required=True, metavar="CLIENT", help="Whose order it is: id or name.")
+def adopt(context: OperatorContext, tx_hash: str, client: str) -> None:
+    """Make an order for a mined transaction that no order has.
+
+    After a restore, or a failover that lost the last commits, its client then finds it by status
+    and history, with its receipt. Nothing is sent. Without its quote a swap becomes a plain
+    transaction.
+    """
+    from quietswap.service.orders.adopt_mined import AdoptMined, NothingToAdopt
+    from quietswap.service.server.container import adapters_of_a_command, order_timeouts
+
+    settings = context.settings()
+
+    async def work(storage: Storage) -> Order:
+        owner = await the_client(storage, client)
+        async with adapters_of_a_command(settings) as outside:
+            adopted = AdoptMined(
+                rpc=outside.rpc,
+                chain=outside.chain,
+                quotes=storage.quotes,
+                orders=storage.orders,
+                clock=SystemClock(),
+                limits=order_timeouts(settings),
+            )
+            try:
+                return await adopted(owner.id, tx_hash.lower())
+            except (NothingToAdopt, NodeUnavailable) as error:
+                raise click.ClickException(f"nothing was changed: {error}") from error
+
+    order = context.change(
+        "order_adopted", work, adds=lambda made: {"order": made.order_id}, tx=tx_hash, client=client
+    )
+    text = (
+        f"order {order.order_id} ({order.kind.value}): the service follows it from its next block"
+    )
+    context.result(_row(order), text)
 
 
 def relay_verdict(events: Sequence[OrderEvent]) -> str | None:

@@ -296,6 +296,13 @@ def _match(
     )
 
 
+def order_timeouts(settings: Settings) -> OrderTimeouts:
+    return OrderTimeouts(
+        expiry_ms=settings.tracking.order_expiry_s * 1000,
+        watch_ms=settings.tracking.watch_s * 1000,
+    )
+
+
 def _submit_order(
     settings: Settings,
     outside: ExternalServices,
@@ -303,10 +310,6 @@ def _submit_order(
     delivery: OrderDelivery,
     clock: Clock,
 ) -> SubmitOrder:
-    limits = OrderTimeouts(
-        expiry_ms=settings.tracking.order_expiry_s * 1000,
-        watch_ms=settings.tracking.watch_s * 1000,
-    )
     return SubmitOrder(
         quotes=storage.quotes,
         orders=storage.orders,
@@ -315,7 +318,7 @@ def _submit_order(
         delivery=delivery,
         clock=clock,
         new_id=lambda kind: new_order_id(PREFIX_OF[kind], clock.now_ms()),
-        limits=limits,
+        limits=order_timeouts(settings),
     )
 
 
