@@ -1,9 +1,14 @@
-"""Refuse files, functions and nesting beyond the caps: 500 lines, 60 lines, 3 levels."""
+"""Refuse files, functions and nesting beyond the caps: 500 lines, 60 lines, 3 levels.
+
+In Python and in TypeScript; what is generated has no caps.
+"""
 
 import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from typescript_caps import functions
 
 FILE_LINES, FUNCTION_LINES, NESTING = 500, 60, 3
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -40,12 +45,35 @@ def complaints(path: Path) -> Iterator[str]:
             yield f"{path}:{node.lineno}: {node.name} nests {depth(node)} deep, at most {NESTING}"
 
 
+def typescript_complaints(path: Path) -> Iterator[str]:
+    """Yield one line for each cap that a TypeScript file breaks."""
+    text = path.read_text("utf-8")
+    lines = text.count("\n")
+    if lines > FILE_LINES:
+        yield f"{path}: {lines} lines, at most {FILE_LINES}"
+    for one in functions(text):
+        where = f"{path}:{one.line}: {one.name}"
+        if one.lines > FUNCTION_LINES:
+            yield f"{where} has {one.lines} lines, at most {FUNCTION_LINES}"
+        if one.nesting > NESTING:
+            yield f"{where} nests {one.nesting} deep, at most {NESTING}"
+
+
+def typescript_files(root: Path) -> list[Path]:
+    """Return the sources of the page and of the TypeScript client."""
+    folders = (root / "web" / "src", root / "clients" / "typescript" / "src")
+    files = (path for folder in folders for path in folder.rglob("*.ts*"))
+    return sorted(path for path in files if "generated" not in path.parts)
+
+
 def main() -> int:
-    """Print every complaint about src and tests; 1 if there is any."""
+    """Print every complaint about src, tests and the TypeScript; 1 if there is any."""
     root = Path(__file__).parent.parent
     files = [p for d in ("src", "tests", "tools", "examples") for p in (root / d).rglob("*.py")]
+    scripts = typescript_files(root)
     found = [line for path in sorted(files) for line in complaints(path)]
-    print("\n".join(found) or f"caps hold in {len(files)} files")
+    found += [line for path in scripts for line in typescript_complaints(path)]
+    print("\n".join(found) or f"caps hold in {len(files) + len(scripts)} files")
     return 1 if found else 0
 
 

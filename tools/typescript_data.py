@@ -31,6 +31,7 @@ from quietswap.client import wire
 from quietswap.client.errors import ERROR_CLASSES
 from quietswap.client.flows import (
     cancel,
+    plan,
     quote_checks,
     quoting,
     simulation,
@@ -138,7 +139,7 @@ def _limits() -> dict[str, str]:
         "SLOT_S": SLOT_S,
     }
     numbers = {
-        "FRESH_S": int(quoting.FRESH_S),
+        "FRESH_S": int(plan.FRESH_S),
         "LEAST_INTERVAL_S": int(wire.LEAST_INTERVAL_S),
         "MOST_INTERVAL_S": int(wire.MOST_INTERVAL_S),
         "MOST_RETRY_S": int(wire.MOST_RETRY_S),

@@ -88,7 +88,9 @@ async def test_a_page_at_the_edges_of_its_range_is_given(
     client: httpx.AsyncClient, inside: ScriptedUseCases, limit: int, offset: int
 ) -> None:
     await requests.ask(client, requests.HISTORY, limit=limit, offset=offset)
-    assert inside.asked == [(KEY, WALLET, None, limit, offset, OrderKind.SWAP)]
+    await requests.ask(client, requests.HISTORY, limit=limit, offset=offset, asOf=23)
+    page = KEY, WALLET, None, limit, offset, OrderKind.SWAP
+    assert inside.asked == [(*page, None), (*page, 23)]
 
 
 @pytest.mark.parametrize("text", ["", "CONFIRMED", "done", "confirmed,failed", "\x00", "٣"])

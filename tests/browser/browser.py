@@ -105,10 +105,12 @@ class Browser:
         wallets: Mapping[str, Wallet] | None = None,
         *,
         names: Mapping[str, str] | None = None,
+        icons: Mapping[str, str] | None = None,
         like: "Page | None" = None,
         **options: Any,
     ) -> "Page":
-        """Open an empty page with injected wallets by id; `names` are those they announce.
+        """Open an empty page with injected wallets by id; `names` and `icons` are those they
+        announce.
 
         Options: `width`, `height` in CSS pixels, `scheme` light or dark.
         """
@@ -116,7 +118,12 @@ class Browser:
         wallets = wallets or {}
         self._wallets |= {(name, wallet_id): wallet for wallet_id, wallet in wallets.items()}
         shown = [
-            {"id": one, "name": (names or {}).get(one, f"{one.title()} Wallet")} for one in wallets
+            {
+                "id": one,
+                "name": (names or {}).get(one, f"{one.title()} Wallet"),
+                "icon": (icons or {}).get(one),
+            }
+            for one in wallets
         ]
         self.call("open", name=name, wallets=shown, like=like.name if like else None, **options)
         return Page(self, name)

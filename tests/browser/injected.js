@@ -7,7 +7,7 @@
     for (const listener of heard(id, event)) listener(value)
   }
   const announce = () => {
-    for (const { id, name } of wallets) {
+    for (const { id, name, icon } of wallets) {
       const provider = {
         async request({ method, params }) {
           const { result, error } = await window.__wallet(id, method, params ?? [])
@@ -23,7 +23,7 @@
         },
       }
       const detail = Object.freeze({
-        info: Object.freeze({ uuid: id, name, icon: 'data:,', rdns: `test.${id}` }),
+        info: Object.freeze({ uuid: id, name, icon: icon ?? 'data:,', rdns: `test.${id}` }),
         provider: Object.freeze(provider),
       })
       window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))

@@ -1,8 +1,7 @@
 """Pictures of the wallet page and of the operator view: `python -m tests.browser.pictures FOLDER`.
 
-One of each step of a swap and of each view, in four looks: 1280 and 360 CSS pixels, light and dark.
-It runs a sandbox of its own. Some pictures with a small margin are those of the documentation
-(`*-docs.png`).
+One of each state of the page and of each view, in four looks: 1280 and 360 CSS pixels, light and
+dark. It runs a sandbox of its own.
 """
 
 import asyncio
@@ -10,7 +9,7 @@ import random
 import sys
 import tempfile
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -21,32 +20,33 @@ from quietswap.service.base.clock import SystemClock
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.steps import (
+    CONFIRM,
     PRIVATE,
-    SWAP,
+    QUOTE,
+    REVIEW,
+    allowed,
     approved,
+    back,
+    choose,
     confirmed,
+    connects,
     opened,
     quoted,
     sees_order,
+    signs,
     slippage,
+    state,
+    to_orders,
+    to_wrap,
+    under_way,
 )
 from tests.browser.test_operator import TITLE, VIEWS, log_in
 from tests.browser.wallets import HonestWallet
-from tests.e2e.conftest import running_town
+from tests.e2e.conftest import Town, running_town
 from tests.patient import open_storage
 from tests.spec.api_client import ApiClient
 
 NAMES = {"w": "Test Wallet"}
-DOCS = (
-    (760, "light", ("4-quote", "7-notice", "8-confirm", "9-typed")),
-    (640, "light", ("2-connected",)),
-    (640, "dark", ("6-confirmed",)),
-)
-"""Width, colours and steps of the pictures in the documentation."""
-PARTS = {"4-quote": css("main > section:nth-of-type(2)")} | dict.fromkeys(
-    ("7-notice", "8-confirm", "9-typed"), css(".loss")
-)
-"""What the documentation shows of a step."""
 LOOKS = tuple(product((1280, 360), ("light", "dark")))
 
 
@@ -61,55 +61,102 @@ def a_browser() -> Iterator[Browser]:
             browser.close()
 
 
-def take(page: Page, folder: Path, look: str, steps: Collection[str] = ()) -> None:
-    """Go through the steps of a swap, with a picture of each, or of the named ones."""
+Picture = Callable[[str], None]
 
-    def picture(step: str) -> None:
-        if not steps or step in steps:
-            page.screenshot(folder / f"{step}-{look}.png", PARTS.get(step) if steps else None)
 
-    page.wait(role("button", "Connect wallet"))
-    picture("1-start")
-    page.click("button", "Connect wallet")
-    page.wait(role("button", "Set up private connection"))
-    picture("2-connected")
-    page.click("button", "Set up private connection")
-    page.see(PRIVATE)
-    page.call("fill", at=["label", "Buy token"], text="U")
-    page.wait(css("[role=option]"))
-    picture("3-tokens")
+def take(page: Page, town: Town, desk: ApiClient, picture: Picture) -> None:
+    """Go through the states of the page, with a picture of each."""
+    page.see("Indicative")
+    picture("01-first")
+    connects(page)
+    page.click("button", "Set up private sending")
+    picture("03-set-up")
+    page.click("button", "Add it in my wallet")
+    page.wait(PRIVATE)
+    page.wait(QUOTE)
+    picture("16-eth")
+    page.click("button", "^Receive: ")
+    page.see("USDT", css("dialog .it"))
+    picture("11-tokens")
     page.press("Escape")
-    quoted(page)
-    picture("4-quote")
-    page.click("button", "Approve exactly 1 WETH")
-    page.wait(role("button", SWAP))
-    picture("5-ready")
-    page.click("button", SWAP)
+    choose(page, "Pay with", "WETH")
+    quoted(page, "1.5")
+    picture("05-approve")
+    approved(page, "1.5")
+    page.click("button", REVIEW)
+    page.wait(role("button", CONFIRM))
+    picture("06-review")
+    with desk.no_blocks():
+        page.click("button", CONFIRM)
+        under_way(page)
+        picture("08-order")
     confirmed(page, "swap")
-    sees_order(page, "swap", "Received")
-    picture("6-confirmed")
-    for step, percent, amount in (
-        ("7-notice", "1", "1"), ("8-confirm", "5", "1"), ("9-typed", "0.5", "900"),
-    ):  # fmt: skip
+    sees_order(page, "swap", "Against the pools")
+    picture("09-done")
+    back(page)
+    guards(page, picture)
+    to_wrap(page, "2")
+    page.see("Exactly 2 WETH")
+    picture("14-wrap")
+    to_orders(page)
+    page.see("1.5 WETH", css(".hist"))
+    picture("15-orders")
+
+
+def guards(page: Page, picture: Picture) -> None:
+    """Take a notice, a confirmation and a typed loss."""
+    losses = (
+        ("notice", "1", "1"), ("confirm", "5", "1"), ("typed", "0.5", "900"),
+    )  # fmt: skip
+    for name, percent, amount in losses:
         slippage(page, percent)
-        page.fill("You sell", amount)
-        page.click("button", "Get quote")
-        page.wait(css(".loss"))
-        approved(page, amount)
-        picture(step)
+        page.fill("You pay", amount)
+        state(page, "guard")
+        picture(f"12-guard-{name}")
     slippage(page, "0.5")
-    page.call("fill", at=["label", "Sell token"], text="eth")
-    page.wait(css("[role=option]"))
-    picture("10-eth-tokens")
-    page.press("Enter")
+
+
+def ends(page: Page, town: Town, desk: ApiClient, picture: Picture) -> None:
+    """Take a swap that was cancelled, one that may still be mined, and a relay that is down."""
     quoted(page)
-    picture("11-eth-quote")
-    page.click("button", "Wrap 1 ETH")
-    confirmed(page, "wrap")
-    page.see("Step 2 of 2")
-    picture("12-eth-second")
-    page.click("button", "Wrap and unwrap")
-    picture("13-wrap")
+    with desk.no_blocks():
+        signs(page)
+        under_way(page)
+        page.click("button", "Cancel swap")
+        page.see("Cancelling", css(".line"))
+        picture("18-cancelling")
+    page.wait(css(".order[data-status=cancelled], .order[data-status=confirmed]"))
+    picture("10-cancelled")
+    page.click("button", "New swap")
+    quoted(page)
+    for relay in ("relay", "backup_relay"):
+        town.fault(relay, "down")
+    try:
+        state(page, "down")
+        picture("13-down")
+    finally:
+        town.heal("relay", "backup_relay")
+
+
+def visit(
+    browser: Browser, town: Town, desk: ApiClient, folder: Path, name: str, look: dict[str, object]
+) -> None:
+    """Take all states of the page in one look."""
+
+    def picture(shown: str) -> None:
+        page.screenshot(folder / f"{shown}-{name}.png")
+
+    wallet = HonestWallet(town, desk.wallet())
+    page = opened(browser, town, wallet, "/?amount=1.5", names=NAMES, **look)
+    take(page, town, desk, picture)
+    page.close()
+    page = opened(browser, town, HonestWallet(town, allowed(desk)), names=NAMES, **look)
+    connects(page)
+    page.click("button", "Set up private sending")
+    page.click("button", "Add it in my wallet")
+    page.wait(PRIVATE)
+    ends(page, town, desk, picture)
+    page.close()
 
 
 def figures_of(chance: random.Random) -> dict[Figure, int]:
@@ -165,11 +212,8 @@ def main(folder: Path) -> None:
         ApiClient(town) as desk,
     ):
         for width, scheme in LOOKS:
-            wallet = HonestWallet(town, desk.wallet())
             look = {"width": width, "height": 800, "scheme": scheme}
-            page = opened(browser, town, wallet, names=NAMES, **look)
-            take(page, folder, f"{width}-{scheme}")
-            page.close()
+            visit(browser, town, desk, folder, f"{width}-{scheme}", look)
         settings = tomllib.loads(Path(town.facts["settingsFile"]).read_text("utf-8"))
         asyncio.run(a_day(settings["storage"]["url"]))
         for width, scheme in LOOKS:
@@ -179,13 +223,6 @@ def main(folder: Path) -> None:
                 page.click("link", view)
                 page.see(view, TITLE)
                 page.screenshot(folder / f"operator-{view.lower()}-{width}-{scheme}.png")
-            page.close()
-        for width, scheme, steps in DOCS:
-            wallet = HonestWallet(town, desk.wallet())
-            page = opened(
-                browser, town, wallet, names=NAMES, width=width, height=600, scheme=scheme
-            )
-            take(page, folder, "docs", steps)
             page.close()
 
 

@@ -5,92 +5,155 @@ from eth_account.signers.local import LocalAccount
 from quietswap.rules.vendors import kyberswap, sushi, uniswap, velora
 from quietswap.sandbox.contracts.pools import WETH
 from tests.browser.browser import Browser, Page
-from tests.browser.locators import css, role
+from tests.browser.locators import Locator, css, label, role
 from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
 
-SWAP = "^Swap [0-9]"
-"""The button says what it signs."""
-PRIVATE = "Your wallet sends through this service"
-ELSEWHERE = "Your wallet uses another RPC URL"
-OF_ANOTHER = "Your wallet uses a private RPC URL of another session or account"
+PAIR = "/?sell=WETH&buy=USDC"
+REVIEW = "Review swap"
+CONFIRM = "^Confirm in "
+PRIVATE = css(".chip.ok")
+NOT_PRIVATE = css(".chip.no")
+ELSEWHERE = "Not private yet"
+GO = css(".card .go")
+"""The one button of the card."""
+QUOTE = css(".quote")
 ORDER = css(".order")
 VENDORS = (kyberswap, velora, sushi, uniswap)
 FAULT = css("[role=alert]")
-STATUS = role("status")
+STATUS = css(".said")
 
 
-def opened(browser: Browser, town: Town, wallet: HonestWallet | None, **options: object) -> Page:
-    """Open the page with one injected wallet."""
+def opened(
+    browser: Browser, town: Town, wallet: HonestWallet | None, path: str = PAIR, **options: object
+) -> Page:
+    """Open the page with one injected wallet; the form says WETH and USDC."""
     page = browser.page({} if wallet is None else {"w": wallet}, **options)
-    page.goto(town.facts["baseUrl"] + "/")
+    page.goto(town.facts["baseUrl"] + path)
     return page
+
+
+def connects(page: Page) -> None:
+    """Connect the only wallet."""
+    page.click("button", "Connect wallet")
+    page.wait(css(".chip.account"))
 
 
 def connected(browser: Browser, town: Town, wallet: HonestWallet, **options: object) -> Page:
     """Open the page and connect the wallet."""
-    page = opened(browser, town, wallet, **options)
-    page.click("button", "Connect wallet")
-    page.see("Private connection")
+    page = opened(browser, town, wallet, **options)  # type: ignore[arg-type]
+    connects(page)
     return page
+
+
+def sets_up(page: Page) -> None:
+    """Let the wallet use the private RPC URL."""
+    page.click("button", "Set up private sending")
+    page.click("button", "Add it in my wallet")
 
 
 def private(browser: Browser, town: Town, wallet: HonestWallet, **options: object) -> Page:
     """Connect the wallet and set its private RPC URL up."""
     page = connected(browser, town, wallet, **options)
-    page.click("button", "Set up private connection")
-    page.see(PRIVATE)
+    sets_up(page)
+    page.wait(PRIVATE)
     return page
 
 
 def quoted(page: Page, amount: str = "1") -> None:
-    """Ask for a quote of WETH to USDC, which the page has chosen already."""
-    page.fill("You sell", amount)
-    page.click("button", "Get quote")
-    page.wait(css(".quote"))
+    """Type an amount and wait for its quote."""
+    page.fill("You pay", amount)
+    page.wait(QUOTE)
+
+
+def is_on(page: Page, name: str) -> bool:
+    """Whether the card's button has this name, and is on."""
+    at = role("button", name)
+    return page.count(at) > 0 and page.attribute(at, "aria-disabled") == "false"
+
+
+def state(page: Page, name: str) -> None:
+    """Wait until the page is in a state."""
+    page.wait(css(f"main[data-state={name}]"))
 
 
 def slippage(page: Page, text: str) -> None:
-    """Unfold the settings, if they are not, and type a slippage."""
-    if not page.call("evaluate", expression="document.querySelector('.gear').open"):
-        page.call("click", at=css(".gear summary"))
-    page.fill("Slippage", text)
+    """Type a slippage."""
+    page.click("button", "^Slippage")
+    page.fill("Slippage in percent", text)
+    page.press("Escape")
+
+
+def choose(page: Page, side: str, text: str) -> None:
+    """Choose the first listed token that is found by `text`; `side`: "Pay with" or "Receive"."""
+    page.click("button", f"^{side}: ")
+    page.fill("Search by symbol, name or address", text)
+    page.wait(css("#found[aria-busy=false] .it"))
+    page.press("Enter")
+    page.wait(css("dialog"), "detached")
+
+
+def to_wrap(page: Page, amount: str) -> None:
+    """Choose ETH and WETH, and type an amount."""
+    choose(page, "Pay with", "ETH")
+    choose(page, "Receive", "WETH")
+    page.fill("You pay", amount)
+
+
+def chosen(page: Page, side: str) -> str:
+    """Return the symbol of the token that is chosen."""
+    return page.text(role("button", f"^{side}: "))
+
+
+def typed(page: Page) -> str:
+    """Return what is typed."""
+    return str(page.call("value", at=label("You pay")))
 
 
 def sources(page: Page) -> list[str]:
-    """Unfold the table of sources and return its rows."""
-    page.call("click", at=css(".quote summary"))
-    return page.texts(css("tbody tr"))
+    """Return the rows of the sources."""
+    return page.texts(css(".quote .sources li"))
 
 
-def approved(page: Page, amount: str = "1", symbol: str = "WETH") -> None:
+def approved(page: Page, exact: str = "1", symbol: str = "WETH") -> None:
     """Approve what the quote needs, until the page offers the swap.
 
     The quote after an approval may have another router, if a source answered only one of the two.
     """
-    quote = css(".quote")
-    page.wait(quote)
+    either = css("main[data-state=approve], main[data-state=ready], main[data-state=guard]")
     for _ in VENDORS:
-        if page.count(role("button", SWAP)):
-            return
-        page.click("button", f"Approve exactly {amount} {symbol}")
-        page.wait(quote, "hidden")
-        page.wait(quote)
-    page.wait(role("button", SWAP))
+        page.wait(either)
+        if page.count(role("button", f"Approve exactly {exact} {symbol}")) == 0:
+            break
+        page.click("button", f"Approve exactly {exact} {symbol}")
+        state(page, "waiting")
+        page.wait(css("main[data-state=waiting]"), "detached")
+    page.wait(QUOTE)
+
+
+def signs(page: Page) -> None:
+    """Review the swap and let the wallet sign it."""
+    page.click("button", REVIEW)
+    page.click("button", CONFIRM)
 
 
 def swapped(page: Page, amount: str = "1") -> None:
     """Quote, approve and sign a swap."""
     quoted(page, amount)
     approved(page, amount)
-    page.click("button", SWAP)
-    page.see("Swap", css(".order h3"))
+    signs(page)
+    page.wait(order("swap"))
+
+
+def order(kind: str, status: str = "") -> Locator:
+    """Name the order of a kind that is followed, in a status."""
+    return css(f".order[data-kind={kind}]" + (f"[data-status={status}]" if status else ""))
 
 
 def sees_order(page: Page, kind: str, text: str) -> None:
     """Wait until the order of a kind shows a text."""
-    page.see(text, css(f".order[data-kind={kind}]"))
+    page.see(text, order(kind))
 
 
 def under_way(page: Page) -> None:
@@ -101,7 +164,19 @@ def under_way(page: Page) -> None:
 
 def confirmed(page: Page, kind: str) -> None:
     """Wait until the order of a kind is confirmed."""
-    page.wait(css(f".order[data-kind={kind}][data-status=confirmed]"))
+    page.wait(order(kind, "confirmed"))
+
+
+def to_orders(page: Page) -> None:
+    """Go to the page of orders."""
+    page.click("link", "^Orders")
+    state(page, "orders")
+
+
+def back(page: Page) -> None:
+    """Leave the order for the form."""
+    page.click("button", "New swap")
+    page.wait(GO)
 
 
 def allowed(desk: ApiClient) -> LocalAccount:

@@ -7,7 +7,20 @@ import pytest
 
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
-from tests.browser.steps import PRIVATE, SWAP, allowed, confirmed, opened, private, quoted
+from tests.browser.steps import (
+    CONFIRM,
+    GO,
+    PRIVATE,
+    QUOTE,
+    REVIEW,
+    allowed,
+    approved,
+    confirmed,
+    opened,
+    private,
+    quoted,
+    to_orders,
+)
 from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
@@ -42,30 +55,60 @@ def test_axe_finds_nothing_in_any_step(
     wallet = HonestWallet(town, desk.wallet())
     page = opened(browser, town, wallet, **look)
     page.wait(role("button", "Connect wallet"))
-    found = {"start": page.axe()}
+    found = {"first": page.axe()}
     page.click("button", "Connect wallet")
-    page.wait(role("button", "Set up private connection"))
-    found["connected"] = page.axe()
-    page.click("button", "Set up private connection")
-    page.see(PRIVATE)
-    page.call("fill", at=["label", "Buy token"], text="U")
-    page.wait(css("[role=option]"))
+    page.click("button", "Set up private sending")
+    found["set-up"] = page.axe()
+    page.click("button", "Add it in my wallet")
+    page.wait(PRIVATE)
+    for chip in ("^Account", "Private"):
+        page.click("button", chip)
+        page.wait(css("dialog"))
+        found[chip] = page.axe()
+        page.press("Escape")
+        page.wait(css("dialog"), "detached")
+    page.click("button", "^Receive: ")
+    page.wait(css("dialog .it"))
     found["tokens"] = page.axe()
     page.press("Escape")
-    page.fill("You sell", "x")
+    page.fill("You pay", "x")
     found["bad amount"] = page.axe()
     quoted(page)
-    found["quote"] = page.axe()
+    found["approve"] = page.axe()
     assert page.overflow() <= 0
-    page.click("button", "Approve exactly 1 WETH")
-    page.wait(role("button", SWAP))
-    page.click("button", SWAP)
+    approved(page)
+    found["ready"] = page.axe()
+    page.click("button", REVIEW)
+    page.wait(role("button", CONFIRM))
+    found["review"] = page.axe()
+    assert page.overflow() <= 0
+    with desk.no_blocks():
+        page.click("button", CONFIRM)
+        page.see("Sent privately")
+        found["order"] = page.axe()
+        assert page.overflow() <= 0
     confirmed(page, "swap")
-    found["end"] = page.axe()
-    page.click("button", "Wrap and unwrap")
-    found["wrap"] = page.axe()
+    found["done"] = page.axe()
+    assert page.overflow() <= 0
+    to_orders(page)
+    page.wait(css(".hist summary[data-kind]"))
+    found["orders"] = page.axe()
     assert page.overflow() <= 0
     assert found == {step: [] for step in found}
+    page.close()
+
+
+@pytest.mark.parametrize("width", [320, 360, 420, 600, 1000, 1920])
+def test_no_sideways_scroll_at_any_width(
+    browser: Browser, town: Town, desk: ApiClient, width: int
+) -> None:
+    page = private(browser, town, HonestWallet(town, allowed(desk)), width=width, height=740)
+    assert page.overflow() <= 0
+    quoted(page)
+    assert page.overflow() <= 0
+    page.click("button", REVIEW)
+    page.wait(role("button", CONFIRM))
+    assert page.overflow() <= 0
     page.close()
 
 
@@ -73,28 +116,32 @@ def test_the_keyboard_alone_completes_a_swap(browser: Browser, town: Town, desk:
     wallet = HonestWallet(town, allowed(desk))
     page = opened(browser, town, wallet)
     page.wait(role("button", "Connect wallet"))
+    assert page.focused()["tag"] == "BODY", "the amount has not the focus at first"
     tab_to(page, "Connect wallet")
     page.press("Enter")
-    page.wait(role("button", "Set up private connection"))
-    assert page.focused()["tag"] != "BODY"
-    tab_to(page, "Set up private connection")
+    page.wait(role("button", "Set up private sending"))
+    tab_to(page, "Set up private sending")
     page.press("Enter")
-    page.see(PRIVATE)
+    tab_to(page, "Add it in my wallet")
+    page.press("Enter")
+    page.wait(PRIVATE)
     assert page.focused()["tag"] != "BODY"
-    tab_to(page, "You sell")
+    tab_to(page, "You pay")
     page.type("0.25")
-    tab_to(page, "Buy token")
+    tab_to(page, "^USDC")
+    page.press("Enter")
     page.type("DAI")
-    page.wait(css("[role=option]"))
+    page.wait(css("#found[aria-busy=false] .it"))
     page.press("ArrowDown")
-    page.press("ArrowUp")
     page.press("Enter")
-    page.see("Dai", css(".field"))
-    tab_to(page, "Get quote")
-    page.press("Enter")
-    page.wait(css(".quote"))
-    assert page.focused() == {"tag": "BUTTON", "name": "Get quote"}
-    tab_to(page, SWAP)
+    page.wait(css("dialog"), "detached")
+    assert page.focused()["name"].startswith("DAI")
+    page.wait(QUOTE)
+    tab_to(page, "You pay")
+    page.press("Enter")  # the button of the card, which asks no wallet yet
+    page.wait(role("button", CONFIRM))
+    assert "eth_sendTransaction" not in wallet.asked
+    tab_to(page, CONFIRM)
     page.press("Enter")
     confirmed(page, "swap")
     assert page.focused()["tag"] != "BODY"
@@ -105,9 +152,8 @@ def test_the_keyboard_alone_completes_a_swap(browser: Browser, town: Town, desk:
 def test_controls_have_their_names(browser: Browser, town: Town, desk: ApiClient) -> None:
     page = private(browser, town, HonestWallet(town, allowed(desk)))
     quoted(page)
-    for name in ("You sell", "You receive", "Sell token", "Buy token", "Slippage"):
-        assert page.count(["label", name]) == 1, name
-    for name in ("Get quote", SWAP):
+    assert page.count(["label", "You pay"]) == 1
+    for name in ("^Pay with: WETH", "^Receive: USDC", "^Slippage 0.5 %", REVIEW):
         assert page.count(role("button", name)) == 1, name
-    assert page.count(role("status")) == 1
+    assert page.count(GO) == 1, "one primary button"
     page.close()

@@ -23,7 +23,20 @@ from tests.browser.batching import (
 )
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
-from tests.browser.steps import FAULT, PRIVATE, SWAP, approved, confirmed, private, quoted
+from tests.browser.steps import (
+    CONFIRM,
+    FAULT,
+    GO,
+    PRIVATE,
+    QUOTE,
+    REVIEW,
+    approved,
+    confirmed,
+    private,
+    quoted,
+    signs,
+    to_orders,
+)
 from tests.browser.steps import STATUS as SAID
 from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import REJECTED
@@ -35,9 +48,10 @@ from tests.waiting import WITHIN_S
 
 pytestmark = pytest.mark.xdist_group("browser")
 
-BOTH = "^Approve and swap 1 WETH for at least "
+BOTH = "Review swap in one signature"
 APPROVE = "Approve exactly 1 WETH"
 ORDER = css(".order[data-kind=swap]")
+ROW = css(".hist summary[data-kind=swap]")
 UNKNOWN = "it is not known yet whether it sends that"
 IN_TWO = "Go on in two steps."
 NOT_SENT = "Your wallet did not send it"
@@ -70,24 +84,38 @@ def offered(browser: Browser, town: Town, wallet: BatchingWallet, **look: object
     return page
 
 
+def confirms(page: Page) -> None:
+    """Review approve and swap, and let the wallet do both."""
+    if page.count(role("button", CONFIRM)) == 0:
+        page.click("button", BOTH)
+    page.click("button", CONFIRM)
+
+
+def ended(page: Page) -> None:
+    """See the swap confirmed on the page of orders."""
+    to_orders(page)
+    page.wait(css(".hist summary[data-kind=swap][data-status=confirmed]"))
+
+
 def again(page: Page) -> None:
     """Load the page again; the wallet is connected and private as before."""
     page.reload()
-    page.see(PRIVATE)
+    page.wait(PRIVATE)
 
 
 def in_two_steps(page: Page, wallet: BatchingWallet, desk: ApiClient) -> None:
     """Go on in two steps to the end: the amount is sold once, and the batch was asked for once."""
     approved(page)
     assert page.count(role("button", BOTH)) == 0
-    page.click("button", SWAP)
+    signs(page)
     confirmed(page, "swap")
     sold_once(page, wallet, desk)
 
 
 def sold_once(page: Page, wallet: BatchingWallet, desk: ApiClient) -> None:
     assert desk.held(wallet.account, "WETH") == 999 * ETHER
-    assert page.count(ORDER) == 1
+    ended(page)
+    assert page.count(ROW) == 1
     assert wallet.asked.count(SEND) == 1
     page.close()
 
@@ -95,9 +123,11 @@ def sold_once(page: Page, wallet: BatchingWallet, desk: ApiClient) -> None:
 def is_stuck(page: Page) -> None:
     """Nothing can be signed, and no fresh quote renews the time of the open one."""
     page.see(UNKNOWN)
-    for button in (BOTH, APPROVE, SWAP):
-        assert not page.count(role("button", button)) or not page.is_enabled("button", button)
-    assert not page.is_enabled("button", "Get quote")
+    page.wait(css("dialog"), "detached")
+    for button in (BOTH, APPROVE, REVIEW):
+        assert page.count(role("button", button)) == 0
+    if page.count(GO):
+        page.see("Waiting for what your wallet was asked", GO)
     assert page.axe() == []
     assert page.overflow() <= 0
 
@@ -113,6 +143,8 @@ def test_one_question_approves_and_swaps(
     assert page.overflow() <= 0
     router = page.attribute(css(".facts code"), "title") or ""
     tab_to(page, BOTH)
+    page.press("Enter")
+    tab_to(page, CONFIRM)
     page.press("Enter")
     confirmed(page, "swap")
     assert page.focused()["tag"] != "BODY"
@@ -137,7 +169,7 @@ def test_it_is_not_offered(browser: Browser, town: Town, desk: ApiClient, why: s
         desk.rpc("anvil_setCode", wallet.account.address, "0x")
     page = private(browser, town, wallet)
     quoted(page)
-    desk.until(lambda: page.is_enabled("button", APPROVE))
+    page.wait(role("button", APPROVE))
     assert page.count(role("button", BOTH)) == 0
     assert (CAPABILITIES in wallet.asked) is (why in ("ready", "unsupported"))
     assert SEND not in wallet.asked
@@ -150,17 +182,17 @@ def test_a_wallet_that_says_it_can_and_cannot(
     wallet = FailingBatches(town, delegated_account(desk))
     page = offered(browser, town, wallet)
     for wallet.code in (4100, 4200, -32601, -32602, 5700, 5710, 5740, 5750, 5760):
-        page.click("button", BOTH)
+        confirms(page)
         page.see(IN_TWO, FAULT)
-        page.wait(role("button", BOTH), "detached")
-        assert page.is_enabled("button", APPROVE)
+        page.wait(css("dialog"), "detached")
+        page.wait(role("button", APPROVE))
         assert page.call("evaluate", expression=KEPT) == []
         again(page)
         quoted(page)
         page.wait(role("button", BOTH))
     assert wallet.sent == []
     wallet.asked.clear()
-    page.click("button", BOTH)
+    confirms(page)
     page.see(IN_TWO, FAULT)
     in_two_steps(page, wallet, desk)
 
@@ -171,11 +203,13 @@ def test_a_person_who_declines_can_be_asked_again(
     wallet = FailingBatches(town, delegated_account(desk))
     wallet.code = REJECTED
     page = offered(browser, town, wallet)
-    page.click("button", BOTH)
-    page.see("You declined it in your wallet. Nothing was sent.", FAULT)
-    assert page.is_enabled("button", BOTH)
+    confirms(page)
+    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    assert page.is_enabled("button", CONFIRM)
     assert UNKNOWN not in page.text()
-    assert page.is_enabled("button", APPROVE)
+    page.press("Escape")
+    page.click("button", "In separate steps instead")
+    page.wait(role("button", APPROVE))
     assert wallet.sent == []
     page.close()
 
@@ -192,19 +226,18 @@ def test_an_equal_swap_by_another_door_is_not_the_batch(
         wallet.account.address, page.attribute(css(".facts code"), "title") or ""
     )
     desk.rpc("anvil_setStorageAt", WETH.address, key, f"0x{ETHER:064x}")
-    page.click("button", BOTH)
+    confirms(page)
     page.wait(FAULT)
     if code == REJECTED:
-        page.see("You declined it in your wallet. Nothing was sent.", FAULT)
+        page.see("a transaction of this account was sent since it was asked", FAULT)
         assert page.call("evaluate", expression=KEPT) == []
     else:
         page.see(UNKNOWN)
-    confirmed(page, "swap")
-    if code != REJECTED:
         is_stuck(page)
         again(page)
         is_stuck(page)
-    assert (len(wallet.sent), page.count(ORDER)) == (1, 1)
+    ended(page)
+    assert (len(wallet.sent), page.count(ROW)) == (1, 1)
     page.close()
 
 
@@ -213,7 +246,7 @@ def test_a_wallet_that_never_says_what_became_of_a_batch(
 ) -> None:
     wallet = SilentBatches(town, delegated_account(desk))
     page = offered(browser, town, wallet)
-    page.click("button", BOTH)
+    confirms(page)
     is_stuck(page)
     page.call("evaluate", expression=LATER)
     again(page)
@@ -236,9 +269,9 @@ def test_a_clock_that_is_set_back_holds_nothing(
     page.wait(role("button", BOTH))
     page.call("evaluate", expression=CLOCK.format(ahead=0))
     seconds = r"in (\d+) s"
-    [fresh] = re.findall(rf"A fresh quote follows {seconds}", page.text())
+    [fresh] = re.findall(rf"new quote {seconds}", page.text())
     assert int(fresh) <= 30
-    page.click("button", BOTH)
+    confirms(page)
     page.see(UNKNOWN)
     page.call("evaluate", expression=CLOCK.format(ahead=-7))
     asked = wallet.asked.count(STATUS)
@@ -255,7 +288,7 @@ def test_an_uncertain_answer_is_followed_by_no_second_question(
     wallet = FailingBatches(town, delegated_account(desk))
     wallet.code = code
     page = offered(browser, town, wallet)
-    page.click("button", BOTH)
+    confirms(page)
     is_stuck(page)
     again(page)
     is_stuck(page)
@@ -263,9 +296,8 @@ def test_an_uncertain_answer_is_followed_by_no_second_question(
     page.call("evaluate", expression=LATER)
     again(page)
     page.see(NOT_SENT, SAID)
-    page.fill("You sell", "1")
-    page.click("button", "Get quote")
-    desk.until(lambda: page.count(role("button", APPROVE)) and page.is_enabled("button", APPROVE))
+    page.fill("You pay", "1")
+    page.wait(role("button", APPROVE))
     page.close()
 
 
@@ -278,9 +310,9 @@ def test_a_batch_that_was_sent_and_then_failed_is_its_order(
     wallet.code, wallet.sends = code, True
     page = offered(browser, town, wallet)
     with desk.no_blocks():
-        page.click("button", BOTH)
+        confirms(page)
         page.wait(ORDER)
-        page.wait(css(".quote"), "detached")  # nothing is left to sign
+        page.wait(QUOTE, "detached")  # nothing is left to sign
         assert page.count(FAULT) == 0
     confirmed(page, "swap")
     sold_once(page, wallet, desk)
@@ -293,7 +325,7 @@ def test_a_batch_that_the_wallet_gave_up(
     wallet = NeverSentBatches(town, delegated_account(desk))
     wallet.code = 100
     page = offered(browser, town, wallet)
-    page.click("button", BOTH)
+    confirms(page)
     page.see("Your wallet took it, and this service did not get it.", FAULT)
     is_stuck(page)
     assert page.count(role("button", LOOKED)) == 0
@@ -303,8 +335,7 @@ def test_a_batch_that_the_wallet_gave_up(
     assert page.is_enabled("button", LOOKED), "a wallet may say for ever that it is under way"
     wallet.code = code
     page.see(NOT_SENT, SAID)
-    page.fill("You sell", "1")
-    page.click("button", "Get quote")
+    page.fill("You pay", "1")
     in_two_steps(page, wallet, desk)
 
 
@@ -313,10 +344,12 @@ def test_a_batch_with_another_call_is_refused(
 ) -> None:
     wallet = AddingBatches(town, delegated_account(desk))
     page = offered(browser, town, wallet)
-    page.click("button", BOTH)
+    confirms(page)
     page.see("not sent anywhere", FAULT)
     is_stuck(page)
-    assert (count(desk, wallet.account), page.count(ORDER)) == (0, 0)
+    to_orders(page)
+    page.see("None yet.")
+    assert count(desk, wallet.account) == 0
     page.close()
 
 
@@ -325,10 +358,9 @@ def test_a_wallet_that_names_another_transaction(
 ) -> None:
     wallet = MisreportingBatches(town, delegated_account(desk))
     page = offered(browser, town, wallet)
-    page.click("button", BOTH)
+    confirms(page)
     page.see(f"Your wallet says that it was transaction {wallet.other}. No order here", FAULT)
     assert page.axe() == []
-    assert not page.is_enabled("button", "Get quote")
     again(page)
     page.see(f"Your wallet says that it was transaction {wallet.other}.")
     confirmed(page, "swap")
@@ -345,14 +377,13 @@ def test_a_wallet_that_sent_it_elsewhere(browser: Browser, town: Town, desk: Api
     wallet = NeverSentBatches(town, delegated_account(desk))
     wallet.code, wallet.hashes = 200, ["0x" + "ef" * 32]
     page = offered(browser, town, wallet)
-    page.click("button", BOTH)
+    confirms(page)
     page.see("your wallet may have sent it elsewhere, in public.")
     wallet.hashes = []
     page.see("Your wallet says that it was done, and no order here is it.")
-    assert not page.is_enabled("button", "Get quote")
     page.click("button", LOOKED)
     page.wait(role("button", LOOKED), "detached")
-    assert page.is_enabled("button", "Get quote")
+    page.wait(QUOTE)
     page.close()
 
 
@@ -360,7 +391,7 @@ def test_a_reload_while_it_is_pending(browser: Browser, town: Town, desk: ApiCli
     wallet = BatchingWallet(town, delegated_account(desk))
     page = offered(browser, town, wallet)
     with desk.no_blocks():
-        page.click("button", BOTH)
+        confirms(page)
         page.wait(ORDER)
         # the page has the wallet's name of the batch: it broadcasts before it answers
         desk.until(lambda: page.call("evaluate", expression=NAMES) == list(wallet.batches))
@@ -379,7 +410,7 @@ def test_a_reload_while_the_wallet_asks(browser: Browser, town: Town, desk: ApiC
     """The page gets no answer; another tab waits, too; then the person confirms."""
     wallet = HoldingBatches(town, delegated_account(desk))
     page = offered(browser, town, wallet)
-    page.click("button", BOTH)
+    confirms(page)
     assert wallet.asks.wait(WITHIN_S)
     again(page)
     is_stuck(page)
@@ -387,7 +418,6 @@ def test_a_reload_while_the_wallet_asks(browser: Browser, town: Town, desk: ApiC
     other.goto(town.facts["baseUrl"] + "/")
     is_stuck(other)
     wallet.decide.set()
-    confirmed(page, "swap")
     for one in (page, other):
         one.wait(css("[aria-label='What your wallet was asked']"), "detached")
     other.close()
@@ -411,7 +441,7 @@ def test_another_tab_asks_first(browser: Browser, town: Town, desk: ApiClient) -
     wallet = BatchingWallet(town, delegated_account(desk))
     page = offered(browser, town, wallet)
     page.call("evaluate", expression=OTHER_TAB % wallet.account.address.lower())
-    page.click("button", BOTH)
+    confirms(page)
     page.see("Another tab of this page asks your wallet already. Nothing was sent.")
     assert SEND not in wallet.asked
     assert "of another tab" in page.call("evaluate", expression="JSON.stringify(localStorage)")

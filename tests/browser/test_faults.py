@@ -14,15 +14,21 @@ from quietswap.sandbox.ports import free_port
 from tests.browser.browser import Browser
 from tests.browser.locators import css, role
 from tests.browser.steps import (
-    ELSEWHERE,
     FAULT,
-    SWAP,
+    GO,
+    QUOTE,
+    REVIEW,
     allowed,
+    back,
     confirmed,
+    is_on,
     private,
     quoted,
     sees_order,
+    signs,
     sources,
+    state,
+    to_orders,
     under_way,
 )
 from tests.browser.wallets import HonestWallet
@@ -56,18 +62,21 @@ def test_a_source_that_lies_and_one_that_hangs(
         healed.fault("kyberswap", "hang")
         quoted(page)
         rows = {row.split()[0]: row for row in sources(page)}
-        assert "answered too late" in rows["KyberSwap"]
-        assert "best" not in rows["Velora"]
-        assert any("best" in row for row in rows.values())
-        assert page.is_enabled("button", SWAP)
+        assert "Answered too late" in rows["KyberSwap"]
+        assert "Best" not in rows["Velora"]
+        assert any("Best" in row for row in rows.values())
+        assert is_on(page, REVIEW)
         page.close()
 
 
-PLACES = """['form [type=submit]', '.arriving'].flatMap((at) => {
+PLACES = """['.card .go'].flatMap((at) => {
   const { top, bottom } = document.querySelector(at).getBoundingClientRect()
   return [top + scrollY, bottom + scrollY]
 })"""
 """Where things are that must not move while routes appear."""
+
+
+ROUTES = css(".arriving li")
 
 
 def test_verified_routes_appear_while_a_source_is_awaited(
@@ -87,21 +96,22 @@ def test_verified_routes_appear_while_a_source_is_awaited(
         served = stack.enter_context(serving(town, tmp_path, **urls, **PATIENT))
         own = replace(town, facts=town.facts | {"baseUrl": served.url})
         page = private(browser, own, HonestWallet(own, allowed(desk)), width=360, height=740)
-        page.fill("You sell", "1")
-        page.click("button", "Get quote")
-        page.see("Nothing was verified by simulation yet.")
+        page.fill("You pay", "1")
+        state(page, "quoting")
         before = page.call("evaluate", expression=PLACES)
         some.set()
-        page.wait(css(".arriving li"))
-        page.see("Verified by simulation, not final yet.")
+        page.see("Best so far", css(".arriving"))
+        page.see("Best so far, simulated", css(".under"))
+        page.see("Checking sources: ", GO)
+        assert page.attribute(GO, "aria-busy") == "true"
         assert page.call("evaluate", expression=PLACES) == before
         assert page.overflow() <= 0
         assert page.axe() == []
-        assert "Sushi" not in page.text(css(".arriving"))
-        assert page.count(role("button", SWAP)) == page.count(css(".quote")) == 0
+        assert not any("Sushi" in row and "Asked" not in row for row in page.texts(ROUTES))
+        assert page.count(role("button", REVIEW)) == page.count(QUOTE) == 0
         rest.set()
-        page.wait(role("button", SWAP))
-        assert page.is_enabled("button", SWAP)
+        page.wait(role("button", REVIEW))
+        assert is_on(page, REVIEW)
         assert page.count(css(".arriving")) == 0
         assert any("Sushi" in row for row in sources(page))
         page.close()
@@ -112,20 +122,23 @@ def test_a_relay_that_withholds(browser: Browser, healed: Town, desk: ApiClient)
     page = private(browser, healed, wallet)
     quoted(page)
     healed.fault("relay", "withhold")
-    page.click("button", SWAP)
+    signs(page)
     under_way(page)
     desk.mine(3)
-    assert page.is_enabled("button", "Cancel order")
-    shown = page.text(css(".order[data-kind=swap]"))
+    assert page.is_enabled("button", "Cancel swap")
+    shown = page.text(css("main"))
     for told in (
-        "Seen by the relay, its block builders and the searchers that it has chosen",
-        "Waiting for",
-        "Without a tip, to a block",
+        "chosen searchers, without your signature",
+        "Public mempool",
+        "Waiting for a block",
         "Sent again for",
     ):
         assert told in shown
     assert "No one else" not in shown
-    assert not any(word in shown for word in ("Confirmed", "Failed", "Cancelled"))
+    assert not any(word in shown for word in ("You received", "Failed", "Cancelled"))
+    page.see("1", css(".count"))
+    page.reload()
+    under_way(page)
     healed.heal("relay")
     confirmed(page, "swap")
     page.close()
@@ -135,7 +148,7 @@ AWAY = """(() => {
   const real = fetch
   let failed = 0
   fetch = (url, how) =>
-    String(url).includes('/mev/orders/user/') && failed++ < 11 ? Promise.reject(0) : real(url, how)
+    /orders.user.*kind=swap/.test(url) && failed++ < 11 ? Promise.reject(0) : real(url, how)
 })()"""
 
 
@@ -146,9 +159,9 @@ def test_a_service_that_is_away_has_not_lost_a_swap(
     page = private(browser, healed, HonestWallet(healed, allowed(desk)))
     quoted(page)
     page.call("evaluate", expression=AWAY)
-    page.click("button", SWAP)
+    signs(page)
     page.see("The wallet has signed. Waiting for the service")
-    page.wait(css(".busy"), "detached")
+    page.wait(css("dialog"), "detached")
     assert page.count(FAULT) == 0
     confirmed(page, "swap")
     page.close()
@@ -159,7 +172,7 @@ def test_the_last_words_of_the_relay(browser: Browser, healed: Town, desk: ApiCl
     page = private(browser, healed, wallet)
     quoted(page)
     healed.fault("relay", "refuse:<b>fee</b> too low")
-    page.click("button", SWAP)
+    signs(page)
     sees_order(page, "swap", "The relay's last answer: HTTP 200, it says “‹b›fee‹/b› too low”")
     healed.heal("relay")
     confirmed(page, "swap")
@@ -172,17 +185,17 @@ def test_a_reorganisation_after_the_end(browser: Browser, town: Town, desk: ApiC
     page = private(browser, town, wallet)
     quoted(page)
     with desk.no_blocks():
-        page.click("button", SWAP)
+        signs(page)
         under_way(page)
         desk.mine(3)
         confirmed(page, "swap")
         town.control.post("/reorg", json={"depth": 3}).raise_for_status()
         desk.mine(1)
-        sees_order(page, "swap", "Taken back")
-        assert "Confirmed in block" not in page.text(css(".order[data-kind=swap]"))
+        sees_order(page, "swap", "Block taken back")
+        assert "Confirmed in block" not in page.text(css("main"))
         desk.mine(3)
         confirmed(page, "swap")
-    assert "Taken back" not in page.text(css(".order[data-kind=swap]"))
+    assert "taken back" not in page.text(css("main"))
     page.close()
 
 
@@ -197,19 +210,21 @@ def test_a_service_that_restarts(
             wallet = HonestWallet(own, allowed(desk))
             page = private(browser, own, wallet)
             quoted(page)
-            page.click("button", SWAP)
+            signs(page)
             under_way(page)
             served.kill()
-            page.see("Connecting to the service for live news")
-            page.see("The service, or your network, does not answer")
-            assert ELSEWHERE not in page.text()
-            page.wait(css(".private.good"), "detached")
+            page.see("This page cannot reach the service", FAULT)
+            page.see("Service away", css(".chip.no"))
             assert "Confirmed" not in page.text()
+            to_orders(page)
+            page.see("Connecting to the service for live news")
+            page.click("link", "Swap")
         with serving(town, tmp_path, port=port):
-            page.wait(css("section > .warn"), "detached")
+            page.wait(FAULT, "detached")
             desk.mine(4)
             confirmed(page, "swap")
+            back(page)
             quoted(page, "0.5")
-            page.wait(role("button", SWAP))
+            page.wait(role("button", REVIEW))
             assert page.count(FAULT) == 0
             page.close()

@@ -12,15 +12,23 @@ from quietswap.sandbox.contracts.pools import VYPER
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.steps import (
+    CONFIRM,
     FAULT,
+    GO,
     PRIVATE,
-    SWAP,
+    QUOTE,
+    REVIEW,
     allowed,
+    choose,
     confirmed,
+    is_on,
     private,
     quoted,
+    signs,
     slippage,
     sources,
+    state,
+    to_wrap,
 )
 from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import HoldingWallet, HonestWallet
@@ -58,7 +66,9 @@ def enter(page: Page, field: str, text: str) -> None:
 
 def swaps_by_keyboard(page: Page, wallet: HonestWallet) -> None:
     """Sign the one swap, to its end."""
-    tab_to(page, SWAP)
+    tab_to(page, REVIEW)
+    page.press("Enter")
+    tab_to(page, CONFIRM)
     page.press("Enter")
     confirmed(page, "swap")
     assert len(wallet.sent) == 1
@@ -71,19 +81,21 @@ def test_half_of_the_value_is_typed_by_the_keyboard_alone(
 ) -> None:
     wallet = HonestWallet(town, allowed(desk))
     page = private(browser, town, wallet, **look)
-    enter(page, "You sell", "900")
-    page.see("You may lose:", css("form"))  # the indicative price says it, too
-    page.press("Enter")
-    page.see("You may lose:", LOSS)
+    enter(page, "You pay", "900")
+    page.see("You may lose", LOSS)
+    page.wait(css(".loss label"))
+    page.see("Type the loss to go on", GO)
+    state(page, "guard")
+    page.wait(css(".least.flat"))
     label = page.text(css(".loss label"))
     percent = label.rpartition(" ")[2]
     assert int(percent) > 15
     assert label.startswith("To swap nevertheless, type the loss in percent: ")
     looked_at(page)
-    assert not page.is_enabled("button", SWAP)
+    assert not is_on(page, REVIEW)
     for wrong in ("yes", "1", str(int(percent) - 1), "101", ""):
         page.fill(label, wrong)
-        assert not page.is_enabled("button", SWAP), wrong
+        assert not is_on(page, REVIEW), wrong
     enter(page, label, f" {percent} % ")
     swaps_by_keyboard(page, wallet)
 
@@ -94,13 +106,12 @@ def test_slippage_of_five_percent_is_confirmed_by_the_keyboard_alone(
 ) -> None:
     wallet = HonestWallet(town, allowed(desk))
     page = private(browser, town, wallet, **look)
-    page.fill("You sell", "0.25")
+    page.fill("You pay", "0.25")
     slippage(page, "5")
-    tab_to(page, "Get quote")
-    page.press("Enter")
-    page.see("You may lose: 5.00 % slippage.", LOSS)
+    page.see("You may lose 5.00 %", LOSS)
+    page.see("Confirm the loss to go on", GO)
     looked_at(page)
-    assert not page.is_enabled("button", SWAP)
+    assert not is_on(page, REVIEW)
     tab_to(page, "Yes, swap although I may lose this.")
     page.press("Space")
     swaps_by_keyboard(page, wallet)
@@ -112,11 +123,11 @@ def test_gas_above_a_tenth_of_a_swap_is_typed_by_the_keyboard_alone(
 ) -> None:
     wallet = HonestWallet(town, allowed(desk))
     page = private(browser, town, wallet, **look)
-    enter(page, "You sell", "0.0001")
-    page.press("Enter")
+    enter(page, "You pay", "0.0001")
     page.see("% of the value for gas", LOSS)
+    page.wait(css(".loss label"))
     looked_at(page)
-    assert not page.is_enabled("button", SWAP)
+    assert not is_on(page, REVIEW)
     label = page.text(css(".loss label"))
     enter(page, label, label.rpartition(" ")[2])
     swaps_by_keyboard(page, wallet)
@@ -129,12 +140,13 @@ def test_one_percent_is_a_notice(
     page = private(browser, town, HonestWallet(town, allowed(desk)), **look)
     slippage(page, "1")
     quoted(page)
-    page.see("Note: 1.00 % slippage.", LOSS)
+    page.see("You may lose 1.00 %", LOSS)
     looked_at(page)
-    assert page.is_enabled("button", SWAP)
+    assert is_on(page, REVIEW)
+    assert page.count(css(".least.flat")) == 0, "a notice leaves the band green"
     slippage(page, "0.9")
     quoted(page)
-    page.wait(role("button", SWAP))
+    page.wait(role("button", REVIEW))
     assert page.count(LOSS) == 0
     page.close()
 
@@ -151,15 +163,14 @@ def test_an_unknown_price_is_confirmed_by_the_keyboard_alone(
         own = replace(town, facts=town.facts | {"baseUrl": served.url})
         wallet = HonestWallet(own, allowed(desk))
         page = private(browser, own, wallet, **look)
-        enter(page, "You sell", "0.25")
-        enter(page, "Buy token", VYPER.address)  # one pool alone decides no price
-        page.wait(css("[role=option]"))
-        page.press("Enter")
-        tab_to(page, "Get quote")
-        page.press("Enter")
-        page.see("You may lose: an unknown share (no price is known)", LOSS)
+        # one pool alone decides no price
+        page.goto(f"{own.facts['baseUrl']}/?sell=WETH&buy={VYPER.address}")
+        page.wait(PRIVATE)
+        enter(page, "You pay", "0.25")
+        page.see("an unknown share (no price is known)", LOSS)
+        page.wait(css(".loss input"))
         looked_at(page)
-        assert not page.is_enabled("button", SWAP)
+        assert not is_on(page, REVIEW)
         tab_to(page, "Yes, swap although the price is not known.")
         page.press("Space")
         swaps_by_keyboard(page, wallet)
@@ -169,10 +180,10 @@ def test_an_unknown_price_is_confirmed_by_the_keyboard_alone(
 @pytest.mark.parametrize(
     ("field", "text"),
     [
-        ("You sell", "2"),
+        ("You pay", "2"),
         ("Slippage", "0.7"),
-        ("Sell token", "DAI"),  # typed, and not chosen
-        ("Buy token", "DAI"),
+        ("Pay with", "DAI"),
+        ("Receive", "DAI"),
     ],
 )
 def test_an_edit_withdraws_the_quote_and_its_button(
@@ -181,15 +192,20 @@ def test_an_edit_withdraws_the_quote_and_its_button(
     wallet = HonestWallet(town, allowed(desk))
     page = private(browser, town, wallet, **look)
     quoted(page)
-    page.wait(role("button", SWAP))
-    page.call("click", at=css(".gear summary"))
-    enter(page, field, text)
-    assert page.count(role("button", SWAP)) == 0
-    assert page.count(css(".quote")) == 0
-    assert page.focused()["name"] == field
+    page.wait(role("button", REVIEW))
+    page.call("offline", **{"is": True})
+    if field == "You pay":
+        page.fill("You pay", text)
+    elif field == "Slippage":
+        page.click("button", "^Slippage")
+        page.fill("Slippage in percent", text)
+    else:
+        page.call("offline", **{"is": False})
+        choose(page, field, text)
+    page.wait(QUOTE, "detached")
+    assert page.count(role("button", REVIEW)) == 0
+    page.call("offline", **{"is": False})
     looked_at(page)
-    page.press("Escape")  # the field shows the chosen token again; the quote stays withdrawn
-    assert page.count(css(".quote")) == 0
     assert "eth_sendTransaction" not in wallet.asked
     page.close()
 
@@ -201,13 +217,19 @@ def test_the_button_says_what_it_signs(browser: Browser, town: Town, desk: ApiCl
     wallet.send = lambda wanted: (seen.append(wanted), send(wanted))[1]  # type: ignore[method-assign]
     page = private(browser, town, wallet)
     quoted(page)
-    page.wait(role("button", SWAP))
-    text = page.text(css(".decision > button"))
-    least = text.removeprefix("Swap 1 WETH for at least ").removesuffix(" USDC")
-    page.click("button", SWAP)
+    page.wait(role("button", REVIEW))
+    page.click("button", REVIEW)
+    least = page.texts(css(".terms .big"))[1].removesuffix(" USDC")
+    full = page.attribute(css(".terms .big[title]"), "title") or ""
+    assert full.startswith(least), "the figure is cut, never rounded"
+    page.see("Uniswap SwapRouter02", css("dialog .facts"))
+    page.see("MEV Blocker, a private relay", css("dialog .facts"))
+    page.see("chosen searchers, without your signature", css("dialog .facts"))
+    page.see("after that the router refuses it", css("dialog .facts"))
+    page.click("button", CONFIRM)
     confirmed(page, "swap")
-    order = desk_order(page, town)
-    assert least.replace(",", "") == f"{int(order['minReturnAmount']) / 10**6:f}".rstrip("0")
+    params = desk_order(page, town)
+    assert full.replace(",", "") == f"{int(params['minReturnAmount']) / 10**6:f}".rstrip("0")
     assert len(seen) == 1
     page.close()
 
@@ -230,20 +252,41 @@ def test_an_edit_while_the_wallet_asks(
     page = private(browser, town, wallet, **look)
     quoted(page)
     wallet.holds = True
-    tab_to(page, SWAP)
+    tab_to(page, REVIEW)
+    page.press("Enter")
+    tab_to(page, CONFIRM)
     page.press("Enter")
     assert wallet.asks.wait(WITHIN_S)
-    page.see("In your wallet, confirm: swap 1 WETH for at least")
-    enter(page, "You sell", "5")
-    assert page.count(css(".quote")) == 0
-    page.see("Your wallet still asks for what it was given: decline it there")
-    assert not page.is_enabled("button", "Get quote")
+    page.see("Waiting for your signature…", css("dialog"))
+    page.see("Nothing is sent until you sign.", css("dialog"))
     looked_at(page)
+    page.press("Escape")
+    page.wait(css("dialog"), "detached")
+    page.fill("You pay", "5")
+    assert page.count(QUOTE) == 0
+    page.see("W Wallet still asks for the earlier one, to swap 1 WETH: decline it there.")
+    page.see("Waiting for your signature…", GO)
+    looked_at(page)
+    assert wallet.asked.count("eth_sendTransaction") == 1
     wallet.decide.set()
-    page.see("You declined it in your wallet. Nothing was sent.", FAULT)
-    assert page.count(css(".quote")) == 0
-    assert page.is_enabled("button", "Get quote")
+    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    page.wait(QUOTE)  # of what the form says now
+    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
     assert wallet.sent == []
+    page.close()
+
+
+def test_a_decline_goes_back_to_the_review(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HoldingWallet(town, allowed(desk), "eth_sendTransaction")
+    page = private(browser, town, wallet)
+    quoted(page)
+    wallet.holds = True
+    signs(page)
+    assert wallet.asks.wait(WITHIN_S)
+    state(page, "signing")
+    wallet.decide.set()
+    page.see("You declined it in W Wallet. Nothing was sent.", css("dialog [role=alert]"))
+    state(page, "review")
     page.close()
 
 
@@ -254,9 +297,11 @@ def test_an_edit_between_the_click_and_the_wallet(
     page = private(browser, town, wallet)
     quoted(page)
     wallet.holds = True
-    page.click("button", SWAP)
+    signs(page)
     assert wallet.asks.wait(WITHIN_S)
-    page.fill("You sell", "5")
+    page.press("Escape")
+    page.wait(css("dialog"), "detached")
+    page.fill("You pay", "5")
     wallet.decide.set()
     page.see("You changed it meanwhile. Nothing was sent.", FAULT)
     assert "eth_sendTransaction" not in wallet.asked
@@ -274,14 +319,15 @@ def test_a_quote_that_became_worse_needs_a_look(browser: Browser, tmp_path: Path
         wallet = HonestWallet(own, allowed(desk))
         page = private(browser, own, wallet)
         quoted(page)
-        page.wait(role("button", SWAP))
+        page.wait(role("button", REVIEW))
         other = desk.wallet()
         desk.follow(desk.order(other, sellAmount=str(20 * 10**18))["orderId"], "confirmed")
-        page.see("The quote became worse: at least")
-        assert page.count(role("button", SWAP)) == 0
+        page.see("The price fell", FAULT)
+        state(page, "worse")
+        assert page.count(role("button", REVIEW)) == 0
         assert "eth_sendTransaction" not in wallet.asked
-        page.click("button", "Go on with the new quote")
-        page.wait(role("button", SWAP))
+        page.click("button", "Look at the new quote")
+        page.wait(role("button", REVIEW))
         page.close()
 
 
@@ -300,8 +346,7 @@ def test_a_wrap_that_is_another_transaction_is_not_signed(
     wallet = HonestWallet(town, desk.wallet())
     page = private(browser, town, wallet)
     page.mangle(value, keep=f"^(?!{member}$)[^=]", only="/mev/wrap/quote")
-    page.click("button", "Wrap and unwrap")
-    page.fill("Amount in ETH", "1.5")
+    to_wrap(page, "1.5")
     page.click("button", "Wrap 1.5 ETH")
     page.see(f"The transaction has {fault}. Nothing was sent.", FAULT)
     assert "eth_sendTransaction" not in wallet.asked
@@ -314,10 +359,9 @@ def test_the_notes_of_a_wrap_are_shown_before_the_wallet_is_asked(
     wallet = HonestWallet(town, owner := desk.wallet())
     desk.rpc("anvil_setCode", owner.address, "0x00")
     page = private(browser, town, wallet)
-    page.click("button", "Wrap and unwrap")
-    page.fill("Amount in ETH", "1.5")
+    to_wrap(page, "1.5")
     page.click("button", "Wrap 1.5 ETH")
-    page.see(CONTRACT_NOTE, css("form .warn"))
+    page.see(CONTRACT_NOTE, css(".notes"))
     looked_at(page)
     assert "eth_sendTransaction" not in wallet.asked
     page.click("button", "Wrap 1.5 ETH")
@@ -329,12 +373,11 @@ def test_the_notes_of_a_wrap_are_shown_before_the_wallet_is_asked(
 def test_a_wrap_whose_gas_is_dear_is_typed(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(town, desk.wallet())
     page = private(browser, town, wallet)
-    page.click("button", "Wrap and unwrap")
-    page.fill("Amount in ETH", "0.00001")
+    to_wrap(page, "0.00001")
     page.click("button", "Wrap 0.00001 ETH")
     page.see("% of the value for gas.", LOSS)
     looked_at(page)
-    assert not page.is_enabled("button", "Wrap 0.00001 ETH")
+    page.see("Type the loss to go on", GO)
     label = page.text(css(".loss label"))
     page.fill(label, label.rpartition(" ")[2])
     page.click("button", "Wrap 0.00001 ETH")
@@ -359,8 +402,8 @@ def test_a_cancel_that_is_another_transaction_is_not_signed(
     quoted(page)
     page.mangle(value, keep=f"^(?!{member}$)[^=]", only="/cancel")
     with desk.no_blocks():
-        page.click("button", SWAP)
-        page.click("button", "Cancel order")
+        signs(page)
+        page.click("button", "Cancel swap")
         page.see(f"The cancel has {fault}", FAULT)
         page.see("Nothing was sent.", FAULT)
     confirmed(page, "swap")
@@ -374,8 +417,7 @@ def test_nothing_is_called_verified_that_was_not_simulated(
     with running_town("--block-time", "0.5") as town, ApiClient(town) as desk:
         town.fault("node", "no_simulate")
         page = private(browser, town, HonestWallet(town, allowed(desk)))
-        page.fill("You sell", "1")
-        page.click("button", "Get quote")
+        page.fill("You pay", "1")
         page.see("there are routes, but none could be simulated", FAULT)
         page.close()
         with serving(town, tmp_path, QUOTES__REQUIRE_VERIFICATION="false") as served:
@@ -385,19 +427,44 @@ def test_nothing_is_called_verified_that_was_not_simulated(
             rows = sources(page)
             assert not any("verified" in row for row in rows)
             assert sum("not simulated" in row for row in rows) >= 2
-            page.see("no simulation was possible", css(".facts"))
+            page.see("no simulation was possible", css(".notes"))
             page.close()
 
 
 def test_a_node_that_is_down_is_said(browser: Browser, town: Town, desk: ApiClient) -> None:
     page = private(browser, town, HonestWallet(town, allowed(desk)))
-    page.wait(css(".private.good"))
+    quoted(page)
     town.fault("node", "500")
     try:
-        page.see("The service's Ethereum node does not answer")
-        page.wait(css(".private.good"), "detached")
-        page.see(PRIVATE)
+        page.see("The service’s Ethereum node does not answer", FAULT)
+        state(page, "down")
+        page.see("Node down", css(".chip.no"))
+        page.see("Waiting for the Ethereum node…", GO)
     finally:
         town.heal("node")
-    page.wait(css(".private.good"))
+    page.wait(FAULT, "detached")
+    page.wait(PRIVATE)
+    page.wait(QUOTE)  # made again when it is back
+    page.close()
+
+
+def test_a_relay_that_is_down_is_said_and_nothing_leaves(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet, width=360, height=740, scheme="dark")
+    quoted(page)
+    for relay in ("relay", "backup_relay"):
+        town.fault(relay, "down")
+    try:
+        page.see("The private relay does not answer", FAULT)
+        state(page, "down")
+        page.see("Waiting for the private relay…", GO)
+        assert page.axe() == []
+        assert page.overflow() <= 0
+    finally:
+        town.heal("relay", "backup_relay")
+    page.wait(FAULT, "detached")
+    page.wait(role("button", REVIEW))
+    assert "eth_sendTransaction" not in wallet.asked
     page.close()

@@ -6,8 +6,22 @@ import pytest
 
 from quietswap.sandbox.contracts.pools import WETH
 from tests.browser.browser import Browser, Page
-from tests.browser.locators import css, label, role
-from tests.browser.steps import FAULT, SWAP, approved, confirmed, private, quoted
+from tests.browser.locators import css, role
+from tests.browser.steps import (
+    FAULT,
+    GO,
+    PRIVATE,
+    REVIEW,
+    allowed,
+    choose,
+    confirmed,
+    private,
+    quoted,
+    signs,
+    state,
+    to_orders,
+    typed,
+)
 from tests.browser.wallets import HoldingWallet, HonestWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ETHER, ApiClient
@@ -24,35 +38,38 @@ NO_PAINT = """(() => {
 """No frame comes any more, as on a page too busy for one: effects that wait for it are late."""
 
 
-def chosen(page: Page, field: str, text: str) -> None:
-    """Choose the first token that is found by `text`."""
-    page.fill(field, text)
-    page.wait(css("[role=option]"))
-    page.press("Enter")
-
-
 def sells_eth(page: Page) -> None:
     """Quote the sale of 1 ETH, and wrap it."""
-    chosen(page, "Sell token", "eth")
-    assert page.call("value", at=label("Sell token")) == "ETH"
+    choose(page, "Pay with", "ETH")
     quoted(page)
-    page.see("Two steps", css(".decision"))
-    assert page.count(role("button", SWAP)) == 0
-    page.click("button", "Wrap 1 ETH")
+    state(page, "eth")
+    assert page.texts(css(".steps li")) == ["Wrap 1 ETH", "Approve 1 WETH", "Swap"]
+    assert page.count(role("button", REVIEW)) == 0
+    page.click("button", WRAP)
+
+
+WRAP = "Step 1 of 3: wrap 1 ETH"
+SECOND = css(".second")
+
+
+def approves_and_swaps(page: Page) -> None:
+    """Sign what is left after the wrap."""
+    page.click("button", "^(Step 2 of 3: approve|Approve) exactly 1 WETH")
+    signs(page)
+    confirmed(page, "swap")
 
 
 def test_eth_is_sold_in_two_steps(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(town, desk.wallet(tokens=0))
     page = private(browser, town, wallet)
     sells_eth(page)
-    confirmed(page, "wrap")
-    approved(page)
+    page.see("Step 2 of 3: approve exactly 1 WETH", GO)
     assert page.axe() == []
-    page.click("button", SWAP)
-    confirmed(page, "swap")
+    assert page.texts(css(".steps .done")) == ["Wrap 1 ETH"]
+    approves_and_swaps(page)
     assert desk.held(wallet.account, "WETH") == 0
     assert desk.held(wallet.account, "USDC") > 0
-    assert page.count(css("#second")) == 0
+    assert page.count(SECOND) == 0
     page.close()
 
 
@@ -63,80 +80,96 @@ def test_a_sale_of_eth_goes_on_after_a_reload(
     page = private(browser, town, wallet, width=360, height=740)
     with desk.no_blocks():
         sells_eth(page)
+        page.see("Wrap 1 ETH: waiting for a block…", GO)
+        page.goto(f"{town.facts['baseUrl']}/?amount=1")
         page.see("Step 1 of 2 is under way")
-        assert page.count(role("button", "Wrap 1 ETH")) == 0, "it is wrapped once"
-        page.reload()
-        page.see("Step 1 of 2 is under way")
+        page.see("Your ETH is being wrapped…", GO)
+        assert page.count(role("button", WRAP)) == 0, "it is wrapped once"
     page.see("You wrapped 1 ETH for a swap")
     assert page.axe() == []
     assert page.overflow() <= 0
     page.click("button", "Fill in the swap")
-    assert page.call("value", at=label("Sell token")) == "WETH"
-    page.click("button", "Get quote")
-    approved(page)
-    page.click("button", SWAP)
-    confirmed(page, "swap")
+    page.wait(role("button", "^Pay with: WETH"))
+    approves_and_swaps(page)
     assert desk.held(wallet.account, "USDC") > 0
     page.reload()
-    page.see("Your orders")
-    assert page.count(css("#second")) == 0
+    confirmed(page, "swap")
+    assert page.count(SECOND) == 0
     page.close()
 
 
 def test_eth_is_bought_in_two_steps(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(town, desk.wallet())
     page = private(browser, town, wallet)
-    chosen(page, "Sell token", "USDC")
-    chosen(page, "Buy token", "ETH")
-    quoted(page, "1000")
-    page.see("then you unwrap it to ETH", css(".decision"))
-    approved(page, "1,000", "USDC")
-    page.click("button", SWAP + r".* WETH$")
-    page.see("Step 1 of 2 is under way")
+    ready_to_buy_eth(page)
+    assert page.texts(css(".steps li")) == ["Approve 1,000 USDC", "Swap", "Unwrap"]
+    signs(page)
     page.see("The swap brought")
     before = desk.held(wallet.account, "WETH")
     assert before > 1000 * ETHER
     page.reload()
     page.click("button", "^Unwrap [0-9]")
+    state(page, "wrap")
+    page.click("button", "^Unwrap [0-9.]+ WETH$")
     confirmed(page, "wrap")
     desk.until(lambda: desk.held(wallet.account, "WETH") == 1000 * ETHER)
-    assert page.count(css("#second")) == 0
+    page.wait(SECOND, "detached")
     page.close()
 
 
 def ready_to_buy_eth(page: Page) -> None:
     """Quote and approve the swap of 1000 USDC that buys ETH."""
-    chosen(page, "Sell token", "USDC")
-    chosen(page, "Buy token", "ETH")
+    choose(page, "Pay with", "USDC")
+    choose(page, "Receive", "ETH")
     quoted(page, "1000")
-    approved(page, "1,000", "USDC")
+    page.click("button", "^(Step 1 of 3: approve|Approve) exactly 1,000 USDC")
+    page.wait(role("button", REVIEW))
 
 
 def test_a_wallet_is_asked_for_one_transaction_at_a_time(
     browser: Browser, town: Town, desk: ApiClient
 ) -> None:
+    """What it declines is told after an edit, too, and before the browser draws a frame."""
     wallet = HoldingWallet(town, desk.wallet(tokens=0), "eth_sendTransaction")
     page = private(browser, town, wallet)
     wallet.holds = True
     sells_eth(page)
     assert wallet.asks.wait(WITHIN_S)
-    page.click("button", "Wrap and unwrap")
-    page.fill("Amount in ETH", "1")
-    page.click("button", "Wrap 1 ETH")
-    page.see("Your wallet still asks for another transaction", FAULT)
-    page.click("button", "Swap")
-    page.see("In your wallet, confirm: wrap 1 ETH")
+    page.see("Waiting for your signature…", GO)
     page.call("evaluate", expression=NO_PAINT)
-    page.fill("You sell", "2")
-    page.see("You changed the form. Your wallet still asks")
-    assert not page.is_enabled("button", "Get quote")
+    page.fill("You pay", "2")
+    page.see("You changed the form")
+    page.see("W Wallet still asks for the earlier one, to wrap 1 ETH: decline it there.")
+    page.see("Waiting for your signature…", GO)
+    assert page.count(GO) == 1
     wallet.decide.set()
-    page.see("You declined it in your wallet. Nothing was sent.", css("main > [role=alert]"))
-    assert page.is_enabled("button", "Get quote")
+    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
     assert wallet.asked.count("eth_sendTransaction") == 1
     page.reload()
+    page.wait(PRIVATE)
+    to_orders(page)
     page.see("None yet.")
-    assert page.count(css("#second")) == 0
+    assert page.count(SECOND) == 0
+    page.close()
+
+
+def test_another_page_part_asks_the_wallet_after_it_has_answered(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HoldingWallet(town, allowed(desk), "eth_sendTransaction")
+    page = private(browser, town, wallet)
+    quoted(page)
+    wallet.holds = True
+    signs(page)
+    assert wallet.asks.wait(WITHIN_S)
+    page.press("Escape")  # closing it never answers the wallet
+    to_orders(page)
+    page.call("click", at=css(".allowances li:first-child button"))
+    page.see("Your wallet still asks for another transaction", FAULT)
+    wallet.decide.set()
+    page.click("link", "Swap")
+    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    assert wallet.asked.count("eth_sendTransaction") == 1
     page.close()
 
 
@@ -146,11 +179,11 @@ def test_the_second_step_follows_a_swap_that_is_sped_up(
     page = private(browser, town, HonestWallet(town, desk.wallet()))
     ready_to_buy_eth(page)
     with desk.no_blocks():
-        page.click("button", SWAP)
+        signs(page)
         for times in (2, 3):
             page.click("button", "Speed up")
             page.see(f"Sent {times} times", css(".order[data-kind=swap]"))
-            page.see("Step 1 of 2 is under way")
+            page.see("Step 1 of 2 is under way", SECOND)
     page.see("The swap brought")
     page.close()
 
@@ -161,13 +194,13 @@ def test_an_unwrap_that_was_made_elsewhere_ends_the_second_step(
     wallet = HonestWallet(town, desk.wallet())
     page = private(browser, town, wallet)
     ready_to_buy_eth(page)
-    page.click("button", SWAP)
+    signs(page)
     page.see("The swap brought")
     arrived = desk.held(wallet.account, "WETH") - 1000 * ETHER
     data = f"0x2e1a7d4d{arrived:064x}"
     fields = {"from": wallet.account.address, "to": WETH.address, "data": data, "value": "0x0"}
     wallet.send(fields)
-    page.wait(css("#second"), "hidden")
+    page.wait(SECOND, "detached")
     page.close()
 
 
@@ -176,18 +209,20 @@ def test_a_reload_while_the_wallet_asks_forgets_no_second_step(
 ) -> None:
     wallet = HoldingWallet(town, desk.wallet(tokens=0), "eth_sendTransaction", signs=True)
     page = private(browser, town, wallet)
+    to_orders(page)
     page.see("None yet.")
+    page.click("link", "Swap")
     wallet.holds = True
     sells_eth(page)
     assert wallet.asks.wait(WITHIN_S)
     page.reload()
-    page.see("Your wallet was asked to wrap 1 ETH for a swap.", css("[aria-labelledby=second]"))
+    page.see("Your wallet was asked to wrap 1 ETH for a swap.", SECOND)
     assert page.axe() == []
-    assert page.count(role("button", "Wrap 1 ETH")) == 0, "it is wrapped once"
+    assert page.count(role("button", WRAP)) == 0, "it is wrapped once"
     wallet.decide.set()
     page.see("You wrapped 1 ETH for a swap")
     page.click("button", "Fill in the swap")
-    assert page.call("value", at=label("Sell token")) == "WETH"
+    page.wait(role("button", "^Pay with: WETH"))
     page.close()
 
 
@@ -198,13 +233,13 @@ def test_a_request_that_is_declined_after_a_reload(
     page = private(browser, town, wallet)
     ready_to_buy_eth(page)
     wallet.holds = True
-    page.click("button", SWAP)
+    signs(page)
     assert wallet.asks.wait(WITHIN_S)
     page.reload()
     page.see("Your wallet was asked for a swap that brings WETH")
     wallet.decide.set()
     page.click("button", "It asks no more")
-    page.wait(css("#second"), "hidden")
+    page.wait(SECOND, "detached")
     page.close()
 
 
@@ -220,30 +255,38 @@ def test_a_remembered_swap_that_the_service_does_not_know_is_dropped(
     memory = f"localStorage.setItem('quietswap.native', '{json.dumps(flow)}')"
     page.call("evaluate", expression=memory)
     page.reload()
-    page.see("Your orders")
-    page.wait(css("#second"), "hidden")
+    page.wait(PRIVATE)
+    page.wait(SECOND, "detached")
     page.close()
 
 
 def test_a_person_keeps_the_weth(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(town, desk.wallet(tokens=0))
     page = private(browser, town, wallet)
-    sells_eth(page)
+    with desk.no_blocks():
+        sells_eth(page)
+        page.see("waiting for a block", GO)
+        page.reload()
     page.click("button", "Keep the WETH")
     page.reload()
-    confirmed(page, "wrap")
-    assert page.count(css("#second")) == 0
+    to_orders(page)
+    page.wait(css(".hist summary[data-kind=wrap][data-status=confirmed]"))
+    page.click("link", "Swap")
+    assert page.count(SECOND) == 0
     page.close()
 
 
 def test_max_leaves_eth_for_gas(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(town, desk.wallet())
     page = private(browser, town, wallet)
-    chosen(page, "Sell token", "ether")
+    choose(page, "Pay with", "ether")
     page.click("button", "Max")
-    assert page.call("value", at=label("You sell")) == "99.99"
-    chosen(page, "Buy token", WETH.address)
-    page.see("ETH becomes WETH in “Wrap and unwrap”")
+    assert typed(page) == "99.99"
+    page.fill("You pay", "99.995")
+    page.see("Too little ETH may be left for the fee.")
+    page.fill("You pay", "101")
+    page.see("You have 100 ETH.")
+    page.see("Not enough ETH", GO)
     page.close()
 
 
@@ -254,7 +297,10 @@ def test_a_broken_memory_of_a_swap_is_dropped(
     page = private(browser, town, HonestWallet(town, desk.wallet()))
     page.call("evaluate", expression=f"localStorage.setItem('quietswap.native', '{broken}')")
     page.reload()
+    page.wait(PRIVATE)
+    to_orders(page)
     page.see("None yet.")
-    assert page.count(css("#second")) == 0
+    page.click("link", "Swap")
+    assert page.count(SECOND) == 0
     assert page.count(FAULT) == 0
     page.close()

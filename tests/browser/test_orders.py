@@ -9,7 +9,20 @@ from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import WETH
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, label, role
-from tests.browser.steps import FAULT, SWAP, allowed, confirmed, opened, private, quoted, under_way
+from tests.browser.steps import (
+    FAULT,
+    allowed,
+    back,
+    confirmed,
+    opened,
+    order,
+    private,
+    quoted,
+    signs,
+    to_orders,
+    to_wrap,
+    under_way,
+)
 from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import HonestWallet, RejectingWallet
 from tests.e2e.conftest import Town
@@ -20,8 +33,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 SWAPS = css(".order[data-kind=swap]")
 SUM = css(".sum")
-CUT = """[...document.querySelectorAll('.order h3 > span')]
-  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)"""
+ROWS = css(".hist summary[data-kind]")
+OPEN = css(".hist details[open]")
 OLDER = "Older swaps are not in this sum."
 
 
@@ -30,7 +43,7 @@ def test_a_swap_is_sped_up(browser: Browser, town: Town, desk: ApiClient) -> Non
     page = private(browser, town, wallet, width=360, height=740)
     quoted(page)
     with desk.no_blocks():
-        page.click("button", SWAP)
+        signs(page)
         under_way(page)
         page.see("At least", SWAPS)
         page.reload()  # the browser knows what it sent
@@ -40,11 +53,13 @@ def test_a_swap_is_sped_up(browser: Browser, town: Town, desk: ApiClient) -> Non
     page.see("this one was mined", SWAPS)
     page.reload()
     page.see("Sent 2 times with the same nonce: this one was mined.", SWAPS)
-    assert page.count(SWAPS) == 1, "one swap has one card"
     assert desk.held(wallet.account, "WETH") == 999 * ETHER, "one of the two was mined"
     assert page.count(role("button", "Speed up")) == 0
-    page.see("against the quote", css(".order[data-status=confirmed]"))
-    page.see("USDC by their price at block", css(".order[data-status=confirmed]"))
+    page.see("Against the quote", order("swap", "confirmed"))
+    page.see("Against the pools’ price, before fees", order("swap", "confirmed"))
+    to_orders(page)
+    page.wait(ROWS)
+    assert page.count(ROWS) == 1, "one swap has one row"
     page.close()
 
 
@@ -54,13 +69,19 @@ def test_a_swap_says_what_it_waits_for(browser: Browser, town: Town, desk: ApiCl
     with desk.no_blocks():
         for amount in ("1", "2"):
             quoted(page, amount)
-            page.click("button", SWAP)
-            page.see(f"{amount} WETH for USDC", SWAPS)
+            signs(page)
+            page.see(f"{amount} WETH → USDC", SWAPS)
+            if amount == "1":
+                back(page)
         page.see(waits, SWAPS)
-        page.see("Speed up or cancel nonce 0 on its card, and the next one follows.", SWAPS)
+        page.see("Speed up or cancel nonce 0 here, and the next one follows.", SWAPS)
+        page.see("2", css(".count"))
         assert page.axe() == []
         assert page.overflow() <= 0
-    desk.until(lambda: page.count(css(".order.confirmed[data-kind=swap]")) == 2)
+        to_orders(page)
+        page.see(waits, SWAPS)
+    done = css(".hist summary[data-kind=swap][data-status=confirmed]")
+    desk.until(lambda: page.count(done) == 2)
     assert not any(waits in text for text in page.texts(SWAPS))
     page.close()
 
@@ -71,33 +92,38 @@ def test_an_allowance_is_revoked(browser: Browser, town: Town, desk: ApiClient) 
         key = WETH.allowance_key(account.address, sushi.ROUTER)
         desk.rpc("anvil_setStorageAt", WETH.address, key, f"0x{amount:064x}")
         page = private(browser, town, HonestWallet(town, account), width=360, height=740)
+        to_orders(page)
         page.see("any amount of WETH" if amount > 2**128 else "5 WETH", css(".allowances"))
         assert page.axe() == []
         assert page.overflow() <= 0
         page.click("button", "^Revoke WETH of")
-        confirmed(page, "approval")
-        page.wait(css(".allowances"), "hidden")
+        page.wait(css(".hist summary[data-kind=approval][data-status=confirmed]"))
+        page.wait(css(".allowances"), "detached")
         page.close()
 
 
 def test_a_revocation_that_is_declined(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = RejectingWallet(town, allowed(desk), "eth_sendTransaction")
     page = private(browser, town, wallet)
+    to_orders(page)
     page.see("any amount of WETH", css(".allowances"))
     page.call("click", at=css(".allowances li:first-child button"))
-    page.see("You declined it in your wallet. Nothing was sent.", FAULT)
+    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
     page.close()
 
 
 def test_a_sum_of_the_swaps(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(town, allowed(desk))
     page = private(browser, town, wallet)
-    for number in (1, 2):
+    for _ in range(2):
         quoted(page)
-        page.click("button", SWAP)
-        desk.until(lambda n=number: page.count(css(".order.confirmed[data-kind=swap]")) == n)
-    page.see("2 swaps below are confirmed: on average")
-    page.see("than 2 ETH, their worth by the pools' prices at their blocks")
+        signs(page)
+        confirmed(page, "swap")
+        back(page)
+    to_orders(page)
+    for told in ("Swaps confirmed", "Against their quotes", "Against the pools", "Network fees"):
+        page.see(told, SUM)
+    page.see("2 of 2, before fees", SUM)
     assert OLDER not in page.text(SUM)
     others = {"from": wallet.account.address, "to": WETH.address, "value": "0x0"}
     data = "0x" + abi.call("approve(address,uint256)", sushi.ROUTER, 0).hex()
@@ -122,12 +148,16 @@ def test_an_order_that_may_still_be_mined_is_not_folded(
     quoted(page)
     with desk.no_blocks():
         with desk.fault(REFUSED, "relay"):
-            page.click("button", SWAP)
-            page.wait(css(".order.failed"))
+            signs(page)
+            page.see("Failed, but not over", SWAPS)
+            page.see("It may still be mined", SWAPS)
+            assert page.is_enabled("button", "Cancel swap")
         long_ago(page)
         page.reload()
-        page.see("Failed", css(".order.failed [open]"))
-    confirmed(page, "swap")
+        page.see("Failed, but not over", SWAPS)
+        to_orders(page)
+        page.see("It may still be mined", OPEN)
+    page.wait(css(".hist summary[data-kind=swap][data-status=confirmed]"))
     page.close()
 
 
@@ -137,32 +167,30 @@ def test_orders_that_ended_before_are_one_line_each(
     wallet = HonestWallet(town, allowed(desk))
     page = private(browser, town, wallet, width=360, height=740, scheme="dark")
     quoted(page)
-    page.click("button", SWAP)
+    signs(page)
     confirmed(page, "swap")
-    page.see("against the quote", css(".order [open]"))
-    page.click("button", "Wrap and unwrap")
-    page.fill("Amount in ETH", "1.5")
+    page.see("Against the quote", SWAPS)
+    back(page)
+    to_wrap(page, "1.5")
     page.click("button", "Wrap 1.5 ETH")
     confirmed(page, "wrap")
-    page.wait(css(".order[data-kind=wrap] [open]"))
-    assert "%" not in page.text(css(".order[data-kind=wrap]")), "a wrap promises nothing"
+    assert "%" not in page.text(order("wrap")), "a wrap promises nothing"
+    back(page)
     long_ago(page)
     page.reload()
-    confirmed(page, "swap")
-    confirmed(page, "wrap")
-    assert page.count(css(".order [open]")) == 0
-    [swap] = page.texts(css(".order[data-kind=swap] h3"))
+    to_orders(page)
+    page.wait(css(".hist summary[data-kind=wrap]"))
+    assert page.count(OPEN) == 0
+    [swap] = page.texts(css(".hist summary[data-kind=swap] b"))
     assert re.match(r"1 WETH → 2,9\d\d\.\d+ USDC", swap)
-    assert page.texts(css(".order[data-kind=wrap] h3 span")) == ["Wrap 1.5 ETH"]
-    assert page.call("evaluate", expression=CUT) == [], "amount and symbol are in sight"
-    heights = "[...document.querySelectorAll('.order')].map((one) => one.offsetHeight)"
-    assert max(page.call("evaluate", expression=heights)) < 50
+    assert page.texts(css(".hist summary[data-kind=wrap] b")) == ["Wrap 1.5 ETH"]
     assert page.axe() == []
     assert page.overflow() <= 0
-    tab_to(page, "^1 WETH → ")
+    tab_to(page, "^.*1 WETH → ")
     page.press("Enter")
-    page.see("against the quote", css(".order [open]"))
+    page.see("Against the quote", OPEN)
     assert page.axe() == []
+    assert page.overflow() <= 0
     page.close()
 
 
@@ -174,14 +202,15 @@ def test_a_nonce_that_was_used_elsewhere_is_named(
     quoted(page)
     town.fault("relay", "withhold")
     try:
-        page.click("button", SWAP)
+        signs(page)
         under_way(page)
         used = desk.use_nonce(wallet.account, 0, data="0x00")
     finally:
         town.heal("relay")
-    what = f"Cancelled: nonce 0 was used by a transaction that is not one of these orders: {used}"
+    what = f"nonce 0 was used by a transaction that is not one of these orders: {used}"
+    page.see("Another transaction took its place", SWAPS)
     page.see(what, SWAPS)
-    page.see(f"Swap: {what}", css("[role=status]"))
+    page.see(f"Swap: Cancelled: {what}", css(".news"))
     assert page.overflow() <= 0
     page.close()
 
@@ -189,9 +218,10 @@ def test_a_nonce_that_was_used_elsewhere_is_named(
 def test_older_orders_are_read_page_by_page(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(town, desk.wallet())
     page = private(browser, town, wallet)
+    to_orders(page)
     data = "0x" + abi.call("approve(address,uint256)", sushi.ROUTER, 0).hex()
     revoked = {"from": wallet.account.address, "to": WETH.address, "data": data, "value": "0x0"}
-    orders = css(".order[data-kind=approval][data-status=submitted]")
+    orders = css(".hist summary[data-kind=approval][data-status=submitted]")
     with desk.no_blocks():  # a later event would bring an older order by itself
         for _ in range(21):
             wallet.send(revoked)
@@ -201,7 +231,7 @@ def test_older_orders_are_read_page_by_page(browser: Browser, town: Town, desk: 
         assert page.count(orders) == 20
         page.click("button", "Older orders")
         desk.until(lambda: page.count(orders) == 21)
-    page.wait(role("button", "Older orders"), "hidden")
+    page.wait(role("button", "Older orders"), "detached")
     page.close()
 
 
@@ -222,7 +252,7 @@ def test_colours_are_chosen_and_remembered(browser: Browser, town: Town) -> None
     page.wait(DARK)
     assert page.call("evaluate", expression=GROUND) == dark
     assert page.axe() == []
-    page.call("select", at=label("Colours"), text="as the system")
+    page.call("select", at=label("Colours"), text="system")
     page.wait(DARK, "detached")
     assert page.call("evaluate", expression=GROUND) == light
     page.close()

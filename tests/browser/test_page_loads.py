@@ -22,6 +22,24 @@ def test_the_page_loads_with_its_policy(empty_page: Page, town: Town) -> None:
     assert empty_page.hosts() == [urlsplit(url).netloc]
 
 
+SHIFTS = """new Promise((done) => {
+  const sum = (list) => list.reduce((all, one) => all + (one.hadRecentInput ? 0 : one.value), 0)
+  new PerformanceObserver((list) => done(sum(list.getEntries()))).observe(
+    { type: 'layout-shift', buffered: true })
+  requestAnimationFrame(() => requestAnimationFrame(() => done(0)))
+})"""
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_nothing_moves_while_the_page_fills(browser: Browser, town: Town, width: int) -> None:
+    """Until the indicative price of a first visit is there."""
+    page = browser.page(width=width, height=740)
+    page.goto(town.facts["baseUrl"] + "/?amount=1")
+    page.see("Indicative")
+    assert page.call("evaluate", expression=SHIFTS) <= 0.02
+    page.close()
+
+
 def test_the_policy_stops_what_it_should(town: Town, browser: Browser) -> None:
     """The browser's web security is on: this test fails with flags that switch it off."""
     page = browser.page()

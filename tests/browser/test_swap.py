@@ -4,25 +4,35 @@ import re
 
 import pytest
 
-from quietswap.sandbox.contracts.pools import TOKENS, WETH
+from quietswap.sandbox.contracts.pools import TOKENS, VYPER, WETH
 from tests.browser.browser import Browser
-from tests.browser.locators import css, label, role
+from tests.browser.locators import css, role
 from tests.browser.steps import (
     FAULT,
-    OF_ANOTHER,
+    GO,
     PRIVATE,
-    SWAP,
+    QUOTE,
+    REVIEW,
     VENDORS,
     allowed,
     approved,
+    back,
+    choose,
+    chosen,
     confirmed,
     opened,
+    order,
     private,
     quoted,
     sees_order,
+    sets_up,
+    signs,
     slippage,
     sources,
+    state,
     swapped,
+    to_orders,
+    typed,
 )
 from tests.browser.wallets import FeeChoosingWallet, HonestWallet, RepeatingWallet
 from tests.e2e.conftest import VENUES, Town, running_town
@@ -39,22 +49,28 @@ def test_a_swap_from_connect_to_the_end(browser: Browser, town: Town, desk: ApiC
     quoted(page)
     rows = sources(page)
     assert len(rows) >= 4
-    assert any("best" in row for row in rows)
+    assert ["Best" in row for row in rows] == [True] + [False] * (len(rows) - 1)
     facts = page.text(css(".facts"))
-    for shown in ("At least", "Price impact", "Gas", "After gas", "A sandwich could take"):
+    for shown in ("Price impact", "Network fee", "Fee of quietswap", "A sandwich in public", "✓"):
         assert shown in facts
-    assert "A fresh quote follows in" in page.text(css(".quote"))
-    assert page.count(role("button", SWAP)) == 0
+    page.see("new quote in")
+    state(page, "approve")
+    assert page.count(role("button", REVIEW)) == 0
+    assert page.count(GO) == 1
+    page.see("At least", css(".least"))
     approved(page)
-    page.click("button", SWAP)
-    confirmed(page, "approval")
+    signs(page)
     confirmed(page, "swap")
-    sees_order(page, "swap", "Received")
+    sees_order(page, "swap", "You received")
     received = desk.held(wallet.account, "USDC") - before
     assert received > 0
-    shown = page.text(css(".order[data-kind=swap]"))
-    assert f"{received / 10**6:,.6f}".rstrip("0") in shown
-    assert "Gas paid" in shown
+    shown = page.text(order("swap"))
+    assert f"{received // 10**4 / 100:,.2f} USDC" in shown
+    for told in ("Minimum", "Against the quote", "You paid"):
+        assert told in shown
+    page.see("Approved exactly 1 WETH", css(".aside .line"))
+    page.see("In block", css(".aside .line"))
+    page.see("none", css(".aside .facts"))
     href = page.attribute(css(".order[data-kind=swap] a"), "href") or ""
     assert re.fullmatch(r"https://etherscan\.io/tx/0x[0-9a-f]{64}", href)
     assert desk.held(wallet.account, "WETH") == 999 * ETHER
@@ -72,13 +88,12 @@ def test_a_swap_with_every_vendor_down(browser: Browser) -> None:
         page = private(browser, town, wallet)
         quoted(page)
         rows = sources(page)
-        assert [("best" in row, "not available" in row) for row in rows].count((True, False)) == 1
-        assert all(("Uniswap" in row) is ("best" in row) for row in rows)
+        assert [("Best" in row, "Not available" in row) for row in rows].count((True, False)) == 1
+        assert all(("Uniswap" in row) is ("Best" in row) for row in rows)
         approved(page)
-        page.click("button", SWAP)
-        confirmed(page, "approval")
+        signs(page)
         confirmed(page, "swap")
-        sees_order(page, "swap", "Received")
+        sees_order(page, "swap", "You received")
         page.close()
 
 
@@ -90,17 +105,42 @@ def test_a_link_names_the_pair_and_the_amount(
     page.goto(f"{town.facts['baseUrl']}/?sell=dai&buy={WETH.address.lower()}&amount=2x")
     page.click("button", "Connect wallet")
     page.see("An amount has digits")
-    assert page.call("value", at=label("Sell token")) == "DAI"
-    assert page.call("value", at=label("Buy token")) == "WETH"
-    page.click("button", "Sell what you buy")
-    assert page.call("value", at=label("Sell token")) == "WETH"
+    assert chosen(page, "Pay with") == "DAI"
+    assert chosen(page, "Receive") == "WETH"
+    sets_up(page)
+    page.wait(PRIVATE)
+    page.click("button", "Swap the two tokens")
+    assert chosen(page, "Pay with") == "WETH"
     page.click("button", "25 %")
-    assert page.call("value", at=label("You sell")) == "250"
+    assert typed(page) == "250"
     page.click("button", "Max")
-    assert page.call("value", at=label("You sell")) == "1000"
+    assert typed(page) == "1000"
     quoted(page, "1")
-    page.click("button", "Sell what you buy")
-    page.wait(css(".quote"), "hidden")
+    page.click("button", "Swap the two tokens")
+    page.wait(QUOTE, "detached")
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("0,5", ""),
+        ("1,5", ""),
+        ("1,234", "1,234 has two readings: write 1234 or 1.234."),
+        ("1,000,000", "An amount has digits and one point or comma"),
+    ],
+)
+def test_a_decimal_comma_is_read_in_one_way_only(
+    browser: Browser, town: Town, text: str, told: str
+) -> None:
+    page = opened(browser, town, None)
+    page.fill("You pay", text)
+    if told:
+        page.see(told, css(".under"))
+        assert page.count(css(".amount.dim")) == 1
+    else:
+        page.see("Indicative: not simulated yet")
+        assert page.attribute(css("input.amount"), "aria-invalid") == "false"
     page.close()
 
 
@@ -108,32 +148,37 @@ def test_a_price_before_a_wallet_is_connected(
     browser: Browser, town: Town, desk: ApiClient
 ) -> None:
     page = opened(browser, town, HonestWallet(town, allowed(desk)), width=360, height=740)
-    page.fill("You sell", "2")
-    page.see("Indicative: nothing was simulated yet. About $")
-    page.see("Connect a wallet for a quote")
-    assert not page.is_enabled("button", "Get quote")
+    page.fill("You pay", "2")
+    page.see("Indicative: not simulated yet")
+    page.see("$", css(".under"))
+    state(page, "first")
+    assert page.texts(css("h1")) == ["Swap tokens without showing your hand."]
+    assert page.count(css(".points li")) == 4
+    page.see("none", css(".facts"))
+    assert page.texts(GO) == ["Connect wallet"]
     assert page.axe() == []
     assert page.overflow() <= 0
+    assert len(page.hosts()) == 1
     page.click("button", "Connect wallet")
-    page.see("Private connection")
-    assert page.call("value", at=label("You sell")) == "2"
+    page.wait(css(".chip.account"))
+    assert typed(page) == "2"
     page.close()
 
 
 def test_settings_are_remembered_within_bounds(browser: Browser, town: Town) -> None:
     page = opened(browser, town, None)
-    page.call("click", at=css(".gear summary"))
+    page.click("button", "^Slippage")
     page.click("button", "0.1 %")
-    for typed, later in (("0.3", "0.3"), ("5", "0.3"), ("x", "0.3")):
-        slippage(page, typed)
+    page.press("Escape")
+    page.see("Slippage 0.1 %")
+    for text, later in (("0.3", "0.3"), ("0,4", "0.4"), ("5", "0.4"), ("x", "0.4")):
+        slippage(page, text)
         page.reload()
-        page.wait(css(".gear"))
-        assert page.call("value", at=label("Slippage")) == later
+        page.see(f"Slippage {later} %")
     for broken in ("50", "<b>", "-1"):
         page.call("evaluate", expression=f"localStorage.setItem('quietswap.slippage', '{broken}')")
         page.reload()
-        page.wait(css(".gear"))
-        assert page.call("value", at=label("Slippage")) == "0.5"
+        page.see("Slippage 0.5 %")
     page.close()
 
 
@@ -142,48 +187,40 @@ def test_a_link_that_names_no_token(browser: Browser, town: Town, wanted: str) -
     page = browser.page({})
     page.goto(f"{town.facts['baseUrl']}/?sell={wanted}&buy=USDC")
     page.see("The link's “sell” is neither", FAULT)
-    page.fill("Sell token", "WETH")
-    page.wait(css("[role=option]"))
-    page.press("Enter")
+    assert page.texts(GO) == ["Connect wallet"]
+    choose(page, "Pay with", "WETH")
     page.wait(FAULT, "detached")
     page.close()
 
 
-ON_SCREEN = """(() => {
-  const at = document.querySelector('.decision button.primary').getBoundingClientRect()
-  return at.top >= 0 && at.bottom <= window.innerHeight
-})()"""
+AT = "document.querySelector('.card .go').getBoundingClientRect().bottom + scrollY"
 
 
-def test_a_phone_shows_the_button_with_the_quote(
+def test_a_phone_shows_the_button_without_scrolling(
     browser: Browser, town: Town, desk: ApiClient
 ) -> None:
     page = private(browser, town, HonestWallet(town, allowed(desk)), width=360, height=740)
-    page.fill("You sell", "1")
-    page.call("evaluate", expression="window.scrollTo(0, 0)")
-    page.press("Enter")
-    page.wait(role("button", SWAP))
-    desk.until(lambda: page.call("evaluate", expression=ON_SCREEN))
+    quoted(page)
+    page.wait(role("button", REVIEW))
+    assert page.call("evaluate", expression=AT) < 640
+    assert page.overflow() <= 0
     page.close()
 
 
-ASK_AT_ONCE = """(async () => {
-  const field = document.querySelector('form input')
-  const button = document.querySelector('form button[type=submit]')
-  field.value = '0.25'
-  field.dispatchEvent(new Event('input', { bubbles: true }))
-  while (button.disabled) await Promise.resolve()
-  button.click()
-})()"""
-"""Type an amount and click before the browser draws the next frame, as on a busy machine."""
-
-
-def test_a_quote_that_is_asked_before_the_next_frame(
+def test_an_amount_that_is_typed_before_the_next_frame(
     browser: Browser, town: Town, desk: ApiClient
 ) -> None:
+    """Several keys within one frame ask one question, the last."""
     page = private(browser, town, HonestWallet(town, allowed(desk)))
-    page.call("evaluate", expression=ASK_AT_ONCE)
-    page.wait(role("button", SWAP))
+    keys = """for (const text of ['2', '20', '0.25']) {
+      const field = document.querySelector('input.amount')
+      field.value = text
+      field.dispatchEvent(new Event('input', { bubbles: true }))
+    }"""
+    page.call("evaluate", expression=keys)
+    page.wait(role("button", REVIEW))
+    page.click("button", REVIEW)
+    page.see("0.25 WETH", css(".terms"))
     page.close()
 
 
@@ -202,33 +239,33 @@ def test_the_approval_is_exact(browser: Browser, town: Town, desk: ApiClient) ->
     page.close()
 
 
-OPTIONS = css("[role=option]")
+ROWS = css("dialog .it")
 
 
 def test_what_the_wallet_has_is_listed_first(browser: Browser, town: Town, desk: ApiClient) -> None:
     account = desk.wallet(tokens=0)
     desk.give(account, TOKENS["DAI"], TOKENS["DAI"].units(25))
     page = private(browser, town, HonestWallet(town, account), width=360, height=740)
-    page.call("click", at=label("Buy token"))
-    page.see("25", OPTIONS)
-    rows = page.texts(OPTIONS)
+    page.click("button", "^Receive: ")
+    page.see("25", ROWS)
+    rows = page.texts(ROWS)
     assert ["ETH" in rows[0], "DAI" in rows[1]] == [True, True]
     assert "100" in rows[0]
     assert len(rows) > 4
     assert page.axe() == []
     assert page.overflow() <= 0
-    assert page.count(css("[role=option][aria-selected=true]")) == 0, "nothing is chosen by a look"
-    page.press("Escape")
-    page.wait(OPTIONS, "detached")
-    page.press("ArrowDown")
-    page.wait(OPTIONS)
     page.press("ArrowDown")
     page.press("ArrowDown")
     page.press("Enter")
-    assert page.call("value", at=label("Buy token")) == "DAI"
-    page.fill("Buy token", "us")
-    page.see("USDC", OPTIONS)
-    assert all(text.startswith("0") for text in page.texts(OPTIONS)), page.texts(OPTIONS)
+    page.wait(css("dialog"), "detached")
+    assert chosen(page, "Receive") == "DAI"
+    page.click("button", "^Receive: ")
+    page.fill("Search by symbol, name or address", "us")
+    page.see("USDC", css("#found[aria-busy=false]"))
+    page.press("Escape")
+    page.wait(css("dialog"), "detached")
+    assert chosen(page, "Receive") == "DAI"
+    assert page.focused()["name"].startswith("DAI"), "the focus is back at its opener"
     page.close()
 
 
@@ -237,10 +274,26 @@ def test_a_balance_that_was_not_read_is_not_zero(
 ) -> None:
     page = private(browser, town, HonestWallet(town, desk.wallet()))
     page.mangle("0x0", keep="^(?!address$|=0x)", only="/mev/balances/")
-    page.fill("Buy token", "DAI")
-    page.see("not read", OPTIONS)
+    page.click("button", "^Receive: ")
+    page.see("not read", ROWS)
+    page.close()
+
+
+def test_an_unlisted_token_is_taken_by_its_own_button_alone(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    page = private(browser, town, HonestWallet(town, allowed(desk)), width=360, height=740)
+    page.click("button", "^Receive: ")
+    page.fill("Search by symbol, name or address", VYPER.address)
+    page.see("On no token list of this service", css("#found[aria-busy=false]"))
+    page.see(VYPER.address, css("dialog .msg"))
+    assert page.axe() == []
+    assert page.overflow() <= 0
     page.press("Enter")
-    assert page.call("value", at=label("Buy token")) == "DAI"
+    assert page.count(css("dialog")) == 1, "Enter takes no unlisted token"
+    page.click("button", "Use it anyway")
+    page.wait(css("dialog"), "detached")
+    page.see(VYPER.address, css(".card .msg"))
     page.close()
 
 
@@ -253,16 +306,17 @@ def test_usdt_is_approved_after_its_old_approval_is_zero(
         key = usdt.allowance_key(account.address, vendor.ROUTER)
         desk.rpc("anvil_setStorageAt", usdt.address, key, f"0x{1:064x}")
     page = private(browser, town, HonestWallet(town, account))
-    for field, symbol in (("Buy token", "DAI"), ("Sell token", "USDT")):
-        page.fill(field, symbol)
-        page.wait(css("[role=option]"))
-        page.press("Enter")
-    page.fill("You sell", "500")
-    page.click("button", "Get quote")
-    page.click("button", "Approve exactly 0 USDT")
-    page.click("button", "Approve exactly 500 USDT")
-    page.click("button", SWAP)
+    choose(page, "Receive", "DAI")
+    choose(page, "Pay with", "USDT")
+    page.fill("You pay", "500")
+    state(page, "reset")
+    assert page.texts(css(".steps li")) == ["Reset old allowance", "Approve 500 USDT", "Swap"]
+    assert "Approve exactly 0" not in page.text()
+    page.click("button", "^Step 1 of 3: reset the old 0.000001 USDT")
+    page.click("button", "Step 2 of 3: approve exactly 500 USDT")
+    signs(page)
     confirmed(page, "swap")
+    page.see("Old allowance reset", css(".aside .line"))
     assert desk.held(account, "USDT") == usdt.units(500)
     page.close()
 
@@ -275,7 +329,10 @@ def test_wallets_with_habits(
     page = private(browser, town, wallet)
     swapped(page)
     confirmed(page, "swap")
-    assert page.count(css(".order[data-kind=swap]")) == 1
+    to_orders(page)
+    assert page.count(css(".hist summary[data-kind]")) == 1, (
+        "the approval is in the row of its swap"
+    )
     assert desk.held(wallet.account, "WETH") == 999 * ETHER
     page.close()
 
@@ -287,10 +344,15 @@ def test_the_history_is_there_after_a_reload(browser: Browser, town: Town, desk:
     confirmed(page, "swap")
     wallet.asked.clear()
     page.reload()
-    page.see(PRIVATE)  # the wallet still has the URL, and the browser the session
+    page.wait(PRIVATE)  # the wallet still has the URL, and the browser the session
     assert "eth_requestAccounts" not in wallet.asked, "it is connected without a question"
     confirmed(page, "swap")
-    confirmed(page, "approval")
+    back(page)
+    page.reload()
+    page.wait(PRIVATE)
+    page.wait(GO)
+    to_orders(page)
+    page.wait(css(".hist summary[data-kind=swap][data-status=confirmed]"))
     page.close()
 
 
@@ -302,23 +364,36 @@ def test_another_browser_sees_nothing_of_it(browser: Browser, town: Town, desk: 
     other = browser.page({"w": wallet})
     other.goto(town.facts["baseUrl"] + "/")
     other.click("button", "Connect wallet")
+    other.wait(css(".chip.no"))
+    to_orders(other)
     other.see("None yet.")
-    other.see(OF_ANOTHER)
-    assert other.count(css(".order")) == 0
+    assert other.count(css(".hist summary[data-kind]")) == 0
     other.close()
     page.close()
 
 
 def test_wrap_and_unwrap(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """Chosen by the two tokens: 1 to 1, without slippage and sources."""
     wallet = HonestWallet(town, desk.wallet(tokens=0))
-    page = private(browser, town, wallet)
-    page.click("button", "Wrap and unwrap")
-    page.fill("Amount in ETH", "1.5")
+    page = private(browser, town, wallet, width=360, height=740)
+    choose(page, "Pay with", "ETH")
+    choose(page, "Receive", "WETH")
+    state(page, "wrap")
+    page.click("button", "Max")
+    assert typed(page) == "99.99"
+    page.fill("You pay", "1.5")
+    page.see("Exactly 1.5 WETH, always 1 to 1.", css(".least"))
+    assert page.texts(css(".card h2")) == ["Wrap"]
+    assert page.count(role("button", "^Slippage")) == page.count(css(".sources")) == 0
+    assert page.axe() == []
+    assert page.overflow() <= 0
     page.click("button", "Wrap 1.5 ETH")
     confirmed(page, "wrap")
     assert desk.held(wallet.account, "WETH") == 3 * ETHER // 2
-    page.call("click", at=["label", "WETH to ETH"])
-    page.fill("Amount in WETH", "0.5")
+    back(page)
+    page.click("button", "Swap the two tokens")
+    page.fill("You pay", "0.5")
+    assert page.texts(css(".card h2")) == ["Unwrap"]
     page.click("button", "Unwrap 0.5 WETH")
     desk.until(lambda: desk.held(wallet.account, "WETH") == ETHER)
     page.close()
@@ -334,12 +409,12 @@ def test_a_cancel(browser: Browser, town: Town, desk: ApiClient, code: str) -> N
     quoted(page)
     approved(page)
     with desk.no_blocks():
-        page.click("button", SWAP)
-        page.click("button", "Cancel order")
+        signs(page)
+        page.click("button", "Cancel swap")
         if code == "reverting":
             page.see("the cancel would fail on the latest state", FAULT)
         else:
-            page.wait(css(".order[data-kind=cancel]"))
+            page.see("Cancelling", css(".line"))
     end = "confirmed" if code == "reverting" else "cancelled"
     page.wait(css(f".order[data-kind=swap][data-status={end}]"))
     assert (desk.held(wallet.account, "WETH") == 1000 * ETHER) == (end == "cancelled")

@@ -1,27 +1,40 @@
 """Injected wallets that decline, lie or change in the middle: the page says what happened."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
+from eth_account import Account
 
-from tests.browser.browser import Browser
+from tests.browser.browser import Browser, WalletRefusal
 from tests.browser.locators import css, role
 from tests.browser.steps import (
+    CONFIRM,
     ELSEWHERE,
     FAULT,
-    OF_ANOTHER,
+    GO,
+    NOT_PRIVATE,
     PRIVATE,
+    QUOTE,
+    REVIEW,
     STATUS,
-    SWAP,
     allowed,
+    back,
     confirmed,
     connected,
     opened,
     private,
     quoted,
-    under_way,
+    sees_order,
+    sets_up,
+    signs,
+    state,
+    to_orders,
+    to_wrap,
 )
 from tests.browser.wallets import (
+    REJECTED,
     EarlierWallet,
     HonestWallet,
     LyingWallet,
@@ -29,10 +42,12 @@ from tests.browser.wallets import (
     SilentWallet,
     WalletOfTwoAccounts,
     WalletThatOnlySaysAdded,
+    numbers,
 )
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
 
+ACCOUNT = Account.create()
 pytestmark = pytest.mark.xdist_group("browser")
 
 
@@ -41,18 +56,19 @@ def test_a_wallet_that_says_added_and_changes_nothing(
 ) -> None:
     wallet = WalletThatOnlySaysAdded(town, allowed(desk))
     page = connected(browser, town, wallet)
-    page.click("button", "Set up private connection")
-    page.see("Some wallets say that they added it and change nothing.")
+    sets_up(page)
     page.see(ELSEWHERE)
-    quoted(page)
-    assert not page.is_enabled("button", SWAP)
-    page.see("Your wallet does not use the private connection yet: see above.")
+    assert page.count(css("code.url")) == 0
+    page.click("button", "It was added, but nothing changed")
+    page.see("Your wallet still uses another RPC URL", css("dialog"))
     # the person sets the URL by hand, as the page says
-    url = page.text(["css", "code.url"])
+    url = page.text(css("code.url"))
     assert "/rpc/qr_" in url
     wallet.url = url
-    page.see(PRIVATE)
-    page.wait(role("button", SWAP))
+    page.wait(PRIVATE)
+    page.wait(css("dialog"), "detached")
+    quoted(page)
+    page.wait(role("button", REVIEW))
     assert "eth_sendTransaction" not in wallet.asked
     page.close()
 
@@ -67,20 +83,21 @@ def test_a_person_who_declines(browser: Browser, town: Town, desk: ApiClient) ->
     )
     page = opened(browser, town, wallet)
     page.click("button", "Connect wallet")
-    page.see("You declined the connection in your wallet.", STATUS)
+    page.see("You declined the connection in W Wallet.", FAULT)
     wallet.declines.remove("eth_requestAccounts")
-    page.click("button", "Connect wallet")
-    page.click("button", "Set up private connection")
-    page.see("You declined the RPC URL in your wallet. Nothing changed.", STATUS)
+    page.click("button", "^W Wallet")
+    sets_up(page)
+    page.see("You declined it. Nothing changed.", css("dialog"))
+    assert page.count(css("code.url")) == 0
     wallet.declines.remove("wallet_addEthereumChain")
-    page.click("button", "Set up private connection")
-    page.see(PRIVATE)
+    page.click("button", "Add it in my wallet")
+    page.wait(PRIVATE)
     quoted(page)
-    page.click("button", SWAP)
-    page.see("You declined it in your wallet. Nothing was sent.", FAULT)
+    signs(page)
+    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
     assert wallet.sent == []
     wallet.declines.clear()
-    page.click("button", SWAP)
+    page.click("button", CONFIRM)
     page.wait(css(".order[data-kind=swap]"))
     page.close()
 
@@ -89,18 +106,18 @@ def test_a_wallet_on_another_chain(browser: Browser, town: Town, desk: ApiClient
     wallet = HonestWallet(town, allowed(desk))
     wallet.chain = "0x89"
     page = connected(browser, town, wallet)
-    page.see("Your wallet is on another chain.")
-    quoted(page)
-    assert not page.is_enabled("button", SWAP)
+    page.see("Wrong network", NOT_PRIVATE)
+    page.fill("You pay", "1")
+    page.see("Indicative")
     page.click("button", "Switch to Ethereum")
     page.see(ELSEWHERE)
-    page.click("button", "Set up private connection")
-    page.see(PRIVATE)
+    sets_up(page)
+    page.wait(PRIVATE)
     # it leaves again and says nothing: the page asks before it lets the wallet sign
     wallet.chain = "0x89"
     page.emit("w", "chainChanged", "0x89")
-    page.see("Your wallet is on another chain.")
-    assert not page.is_enabled("button", SWAP)
+    page.see("Wrong network", NOT_PRIVATE)
+    page.see("Switch to Ethereum", GO)
     assert wallet.sent == []
     page.close()
 
@@ -112,12 +129,13 @@ def test_a_wallet_that_changes_account_in_the_middle(
     page = private(browser, town, wallet)
     quoted(page)
     accounts = wallet.change()  # without an event
-    page.click("button", SWAP)
+    signs(page)
     page.see("Your wallet changed to another account. Nothing was sent.", FAULT)
     page.emit("w", "accountsChanged", accounts)
     page.see("The wallet changed to account", STATUS)
-    page.see(OF_ANOTHER)
-    assert page.count(role("button", SWAP)) == 0
+    page.wait(NOT_PRIVATE)
+    page.wait(css("dialog"), "detached")
+    page.see("Set up private sending", GO)
     page.emit("w", "accountsChanged", [])
     page.see("The wallet disconnected.", STATUS)
     page.wait(role("button", "Connect wallet"))
@@ -138,11 +156,12 @@ def test_a_wallet_that_changes_account_and_back(
         if None in accounts:
             page.see("The wallet disconnected.", STATUS)
             page.click("button", "Connect wallet")
-            page.see(PRIVATE)
+            page.wait(PRIVATE)
         quoted(page)
-        page.click("button", SWAP)
+        signs(page)
         confirmed(page, "swap")
-        assert page.attribute(css(".account code"), "title") == wallet.account.address
+        assert page.attribute(css(".account"), "title") == wallet.account.address
+        back(page)
     page.close()
 
 
@@ -153,15 +172,21 @@ def test_a_wallet_that_answers_after_another_was_chosen(
     late.silent = {"eth_requestAccounts"}
     page = browser.page({"a": late, "b": chosen})
     page.goto(town.facts["baseUrl"] + "/")
-    for name in ("A Wallet", "B Wallet"):
-        page.click("button", "Connect wallet")
-        page.click("button", name)
-    page.see("B Wallet", css(".account"))
+    page.click("button", "Connect wallet")
+    assert page.texts(css("dialog .it b")) == ["A Wallet", "B Wallet"]
+    page.click("button", "^A Wallet")
+    page.see("Open A Wallet and unlock it: a request waits there.")
+    page.press("Escape")
+    page.wait(css("dialog"), "detached")
+    assert page.focused()["name"] == "Connect wallet"
+    page.click("button", "Connect wallet")
+    page.click("button", "^B Wallet")
+    page.wait(css(".account"))
     late.over.set()
-    page.click("button", "Set up private connection")
-    page.see(PRIVATE)
+    sets_up(page)
+    page.wait(PRIVATE)
     assert page.text(STATUS) == ""
-    assert page.attribute(css(".account code"), "title") == chosen.account.address
+    assert page.attribute(css(".account"), "title") == chosen.account.address
     page.close()
 
 
@@ -171,15 +196,15 @@ def test_a_wallet_that_stops_answering(browser: Browser, town: Town, desk: ApiCl
     page = private(browser, town, wallet)
     quoted(page)
     wallet.silent = {"eth_accounts"}
-    page.click("button", SWAP)
+    signs(page)
     page.see("Your wallet does not answer. Nothing was sent.", FAULT)
     wallet.silent = {"eth_chainId", "eth_accounts", "eth_call"}
-    page.see("Your wallet's RPC URL does not answer.")
-    assert not page.count(role("button", SWAP)) or not page.is_enabled("button", SWAP)
+    page.wait(NOT_PRIVATE)
+    page.see("Set up private sending", css("dialog .go"))
     wallet.silent = set()
-    page.see(PRIVATE)
+    page.wait(PRIVATE)
     assert wallet.sent == []
-    page.click("button", SWAP)
+    page.click("button", CONFIRM)
     confirmed(page, "swap")
     wallet.over.set()
     page.close()
@@ -196,13 +221,13 @@ def test_a_wallet_that_names_an_earlier_transaction(
     kept = "localStorage['quietswap.sent.{}']"
     with desk.no_blocks():
         quoted(page)
-        page.click("button", SWAP)
+        signs(page)
         page.see("which is not the one that it was asked for. Your wallet may have", FAULT)
-        page.wait(css(".quote"), "detached")
-        under_way(page)
+        page.wait(QUOTE, "detached")
         before = page.call("evaluate", expression=kept.format(wallet.sent[0]))
-        quoted(page, "2")
-        page.click("button", SWAP)
+        page.fill("You pay", "2")
+        page.wait(QUOTE)
+        signs(page)
         page.see("which is not the one that it was asked for. Your wallet may have", FAULT)
         assert page.call("evaluate", expression=kept.format(wallet.sent[0])) == before
     page.close()
@@ -212,10 +237,12 @@ def test_a_wallet_that_sends_elsewhere(browser: Browser, town: Town, desk: ApiCl
     wallet = LyingWallet(town, allowed(desk))
     page = private(browser, town, wallet)
     quoted(page)
-    page.click("button", SWAP)
+    signs(page)
     page.see("this service did not get it. Your wallet may have sent it elsewhere", FAULT)
-    page.wait(css(".quote"), "detached")  # a fresh quote would take the warning away
-    assert "None yet." in page.text()
+    page.wait(QUOTE, "detached")
+    page.see("Get a new quote", GO)  # by a click alone: the warning stays in sight
+    to_orders(page)
+    page.see("None yet.")
     page.close()
 
 
@@ -226,8 +253,8 @@ def test_a_wallet_whose_private_url_goes_away(
     page = private(browser, town, wallet)
     quoted(page)
     wallet.url = wallet.public_url  # one click in the wallet does it
-    page.see(ELSEWHERE)
-    assert not page.is_enabled("button", SWAP)
+    page.see(ELSEWHERE, NOT_PRIVATE)
+    page.see("Set up private sending", GO)
     assert wallet.sent == []
     page.close()
 
@@ -235,7 +262,10 @@ def test_a_wallet_whose_private_url_goes_away(
 def test_without_a_wallet_the_page_says_what_to_do(browser: Browser, town: Town) -> None:
     page = opened(browser, town, None)
     page.click("button", "Connect wallet")
-    page.see("No wallet was found in this browser.")
+    page.see(
+        "No wallet in this browser. Install one, or open this page in the browser of your wallet"
+    )
+    assert page.axe() == []
     page.close()
 
 
@@ -245,11 +275,10 @@ def test_a_wallet_whose_url_does_not_answer(browser: Browser, town: Town, desk: 
     page = private(browser, town, wallet)
     quoted(page)
     wallet.url = "http://127.0.0.1:9/"
-    page.see("Your wallet's RPC URL does not answer.")
-    assert ELSEWHERE not in page.text()
-    assert not page.is_enabled("button", SWAP)
-    page.click("button", "Set up private connection")
-    page.see(PRIVATE)
+    page.click("button", "Set up private sending")
+    page.see("Your wallet's RPC URL does not answer.", css("dialog"))
+    page.click("button", "Add it in my wallet")
+    page.wait(PRIVATE)
     assert wallet.url.startswith(town.facts["baseUrl"])
     page.close()
 
@@ -259,17 +288,19 @@ def test_a_disconnected_wallet_is_not_asked_again(
 ) -> None:
     wallet = HonestWallet(town, allowed(desk))
     page = connected(browser, town, wallet)
+    page.click("button", "^Account")
+    page.see(wallet.account.address, css("dialog"))
     page.click("button", "Disconnect")
     page.see("Disconnected.", STATUS)
     page.wait(role("button", "Connect wallet"))
     desk.until(lambda: "wallet_revokePermissions" in wallet.asked)
     wallet.asked.clear()
     page.reload()
-    page.fill("You sell", "1")
+    page.fill("You pay", "1")
     page.see("Indicative")
     assert wallet.asked == []
     page.click("button", "Connect wallet")
-    page.see("Private connection")
+    page.wait(css(".chip.account"))
     page.close()
 
 
@@ -285,4 +316,126 @@ def test_a_wallet_that_forgot_the_page_is_connected_by_a_click(
     desk.until(lambda: "eth_accounts" in wallet.asked)
     assert "eth_requestAccounts" not in wallet.asked
     assert page.text(STATUS) == ""
+    page.close()
+
+
+class SendingThenDeclining(HonestWallet):
+    """Sends what it is asked for, and says that its person declined it."""
+
+    def send(self, wanted: Mapping[str, str]) -> str:
+        super().send(wanted)
+        raise WalletRefusal(REJECTED, "User rejected the request.")
+
+
+class DecliningThenSending(HonestWallet):
+    """Says that its person declined it, and sends it a moment later."""
+
+    def send(self, wanted: Mapping[str, str]) -> str:
+        self.later = self.sign(self.filled(numbers(wanted)))
+        raise WalletRefusal(REJECTED, "User rejected the request.")
+
+
+@pytest.mark.parametrize("kind", ["swap", "wrap"])
+def test_a_wallet_that_sends_and_says_that_it_was_declined(
+    browser: Browser, town: Town, desk: ApiClient, kind: str
+) -> None:
+    """The service is the judge: the page follows the order, and offers nothing a second time."""
+    wallet = SendingThenDeclining(town, allowed(desk))
+    page = private(browser, town, wallet)
+    if kind == "swap":
+        quoted(page)
+        signs(page)
+    else:
+        to_wrap(page, "1")
+        page.click("button", "Wrap 1 ETH")
+    page.see("It sent the transaction all the same.", FAULT)
+    assert "Nothing was sent" not in page.text()
+    confirmed(page, kind)
+    assert len(wallet.sent) == 1
+    page.close()
+
+
+def test_a_declined_transaction_that_appears_later(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    """What the page said of the refusal is taken back as soon as an order refutes it."""
+    wallet = DecliningThenSending(town, allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    signs(page)
+    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    wallet.broadcast(wallet.later)
+    page.see("a transaction of this account was sent since it was asked", FAULT)
+    assert "Nothing was sent" not in page.text()
+    page.wait(QUOTE, "detached")
+    page.close()
+
+
+class OtherAmountWallet(HonestWallet):
+    """Signs ten times the value that it was asked for."""
+
+    def filled(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return super().filled(fields | {"value": 10 * fields["value"]})
+
+
+class DearWallet(HonestWallet):
+    """Sets a fee cap of 900 gwei."""
+
+    def filled(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return super().filled(fields | {"maxFeePerGas": 900 * 10**9})
+
+
+def test_a_wallet_that_signs_another_amount(browser: Browser, town: Town, desk: ApiClient) -> None:
+    page = private(browser, town, OtherAmountWallet(town, desk.wallet()))
+    to_wrap(page, "0.01")
+    page.click("button", "Wrap 0.01 ETH")
+    page.see("signed something else than this page asked for: 0.1 instead of 0.01 ETH.", FAULT)
+    sees_order(page, "wrap", "Wrap 0.1 ETH")
+    page.close()
+
+
+@pytest.mark.parametrize("kind", ["swap", "wrap", "approval"])
+def test_a_wallet_that_sets_a_dear_fee_cap(
+    browser: Browser, town: Town, desk: ApiClient, kind: str
+) -> None:
+    account = desk.wallet() if kind == "approval" else allowed(desk)
+    page = private(browser, town, DearWallet(town, account))
+    if kind == "wrap":
+        to_wrap(page, "1")
+        page.click("button", "Wrap 1 ETH")
+    else:
+        quoted(page)
+        if kind == "swap":
+            signs(page)
+        else:
+            page.click("button", "Approve exactly 1 WETH")
+    page.see("Your wallet set a fee cap of 900 gwei in place of", FAULT)
+    page.close()
+
+
+PIXEL = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60"
+    "e6kgAAAABJRU5ErkJggg=="
+)
+SCRIPTED = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' onload='parent.__ran()'/>"
+
+
+def test_icons_of_wallets_are_pictures_alone(browser: Browser, town: Town) -> None:
+    """Another host, another kind of data and too much of it give the first letter of the name."""
+    icons = {
+        "a": PIXEL, "b": SCRIPTED, "c": "https://elsewhere.invalid/x.png",
+        "d": "data:text/html,<script>parent.__ran()</script>", "e": PIXEL + "A" * 70_000,
+    }  # fmt: skip
+    wallets = {name: HonestWallet(town, ACCOUNT) for name in icons}
+    page = browser.page(wallets, icons=icons, width=360, height=740, scheme="dark")
+    page.goto(town.facts["baseUrl"] + "/")
+    page.click("button", "Connect wallet")
+    state(page, "wallets")
+    assert page.count(css("dialog .it")) == 5
+    assert page.count(css("dialog .it img")) == 2
+    assert page.texts(css("dialog .letter")) == ["C", "D", "E"]
+    assert page.axe() == []
+    assert page.overflow() <= 0
+    assert page.reports() == []
+    assert len(page.hosts()) == 1
     page.close()

@@ -62,7 +62,7 @@ class HonestWallet:
 
     def send(self, wanted: Mapping[str, str]) -> str:
         """Sign a transaction of the page, send it, and return its hash."""
-        return self.broadcast(self.sign(self.filled(_numbers(wanted))))
+        return self.broadcast(self.sign(self.filled(numbers(wanted))))
 
     def filled(self, fields: Fields) -> Fields:
         """Return the transaction with what the page left open."""
@@ -206,7 +206,7 @@ class LyingWallet(HonestWallet):
         return "0x" + "ab" * 32
 
 
-def _numbers(wanted: Mapping[str, str]) -> Fields:
+def numbers(wanted: Mapping[str, str]) -> Fields:
     """Return a transaction of the page with its numbers read."""
     return {
         name: int(value, 16) if name in _HEX_FIELDS else value for name, value in wanted.items()

@@ -301,19 +301,17 @@ async def test_calls_that_an_answer_had_no_room_for_are_asked_again(
     assert [value(result, str) for result in results] == ["0x1", "0x5"] * 4
 
 
-@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(("status", "is_paused"), [(429, False), (503, False), (500, True)])
 async def test_a_busy_node_is_not_paused(
-    status: int, http: HttpClient, one: FakeNode, two: FakeNode
+    status: int, is_paused: bool, http: HttpClient, one: FakeNode
 ) -> None:
     """Nethermind answers 503 to what waits for more than half a second."""
-    bench = Bench(http, one, two)
+    bench = Bench(http, one)
     one.mangle = lambda replies: Answer(b'{"error":{"code":-32005}}', status=status)
     for _ in range(4):
-        assert await bench.gas() == "0x2"
-    two.mangle = MANGLED["status 500"]
-    one.mangle = None
-    assert await bench.gas() == "0x1"
-    assert [node.is_paused for node in bench.rpc.nodes()] == [False, False]
+        with pytest.raises(NodeUnavailable, match=f"HTTP status {status}"):
+            await bench.gas()
+    assert [node.is_paused for node in bench.rpc.nodes()] == [is_paused]
 
 
 async def test_the_only_node_is_asked_again_at_once(http: HttpClient, one: FakeNode) -> None:

@@ -221,7 +221,7 @@ def test_yes_compares_with_chainlink(
     assert f"reference 3,000 USDC by Chainlink at your node; this is {percent}.00 % below" in text
     assert len(service.bodies("order")) == 1 - code
     if code:
-        assert "allow more with max_impact_percent (--max-impact)" in text
+        assert "allow more with --max-impact" in text
 
 
 def test_a_person_sees_the_comparison_and_decides(

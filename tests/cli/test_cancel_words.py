@@ -44,7 +44,7 @@ def test_the_order_of_an_earlier_command_needs_no_nonce(
 ) -> None:
     file = SignedOrdersFile()
     file["ord_1"] = SubmittedTransaction("the swap", SWAP_HASH, WALLET, 7, "ord_1")
-    assert file._path.stat().st_mode & 0o077 == 0
+    assert file.path.stat().st_mode & 0o077 == 0
     result = quietswap(*CANCEL, "--yes", "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["checked"] is True
@@ -67,7 +67,7 @@ def test_a_file_of_orders_that_was_cut_off_or_cannot_be_written(
     sent = SubmittedTransaction("the swap", SWAP_HASH, WALLET, 7, "ord_1")
     file = SignedOrdersFile()
     file["ord_1"] = sent
-    file._path.write_bytes(file._path.read_bytes() + b'\n{"what": "the sw')
+    file.path.write_bytes(file.path.read_bytes() + b'\n{"what": "the sw')
     file["ord_2"] = replace(sent, order_id="ord_2")
     assert list(SignedOrdersFile()) == ["ord_1", "ord_2"]
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")

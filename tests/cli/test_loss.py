@@ -69,7 +69,7 @@ def test_yes_accepts_no_loss_that_would_be_asked(
     assert result.exit_code == is_declined, result.output
     if not is_declined:
         return
-    assert "accept a loss up to max_loss_percent (--max-loss)" in lines(result.stdout)
+    assert "accept a loss up to --max-loss" in lines(result.stdout)
     assert service.bodies("order") == []
     for most, code in ((row.bps - 1, 1), (row.bps, 0)):
         offer(service, approved, row)

@@ -18,6 +18,8 @@ USUAL: dict[str, dict[str, Any]] = {
     "prepare_swap": SWAP,
     "price": {"sell": "WETH", "buy": "USDC", "amount": "1"},
     "list_orders": {"wallet": WALLET},
+    "balances": {"wallet": WALLET},
+    "prepare_wrap": {"operation": "wrap", "amount": "1", "wallet": WALLET},
     "prepare_cancel": {"order_id": "ord_1", "wallet": WALLET},
     "follow_order": {"order_id": "ord_1"},
     "submit_signed": {"prepared_id": "p_1", "signed_transaction": "0x"},
@@ -33,8 +35,10 @@ FORM: list[Case] = [
     ("quote", "slipage_bps", 50),
     ("explain_quote", "quote_id", ...),
     ("search_tokens", "limit", 51),
-    ("search_tokens", "search", "x" * 101),
+    ("search_tokens", "query", "x" * 101),
     ("list_orders", "kind", "none"),
+    ("balances", "tokens", ["WETH"] * 21),
+    ("prepare_wrap", "operation", "swap"),
     ("prepare_swap", "max_loss_percent", 101),
     ("prepare_swap", "at_least", ["1"]),
     ("prepare_cancel", "nonce", -1),
@@ -45,12 +49,14 @@ REPEATED: list[Case] = [
     *((tool, name, LONG) for tool in ("quote", "price", "prepare_swap")
       for name in ("sell", "buy", "amount")),
     ("quote", "wallet", LONG),
+    ("balances", "wallet", LONG),
+    ("prepare_wrap", "amount", LONG),
     ("quote", "amount", "1." + "7" * 70),
     ("prepare_swap", "at_least", LONG),
     ("prepare_swap", "at_least", "[" * 1_000),
     ("list_orders", "wallet", LONG),
     ("list_orders", "status", LONG),
-    ("search_tokens", "search", LONG),
+    ("search_tokens", "query", LONG),
     ("explain_quote", "quote_id", LONG),
     ("follow_order", "order_id", LONG),
     ("submit_signed", "prepared_id", LONG),
@@ -128,5 +134,5 @@ async def test_what_is_in_its_own_type_is_taken(outside: FakeServers) -> None:
     async with in_process(outside) as model:
         arguments = SWAP | {"amount": "1" + "0" * 18, "slippage_bps": 50, "smallest_units": True}
         assert (await call(model, "quote", **arguments))["sellAmount"] == arguments["amount"]
-        prepared = await call(model, "prepare_swap", **SWAP, max_loss_percent=25, at_least=None)
+        prepared = await call(model, "prepare_swap", **SWAP, max_loss_percent=3, at_least=None)
         assert prepared["kind"] == "approval"

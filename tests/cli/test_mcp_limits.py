@@ -58,6 +58,7 @@ def local(limits: SigningLimits, clock: ManualClock, node: FakeChain) -> Local:
 
     def of(preparer: Preparer) -> LocalSigner:
         preparer.monotonic = clock.monotonic
+        preparer.max_loss_percent = Decimal(25)
         signer = WalletSigner(WALLET, ACCOUNT, "the keystore")
         return LocalSigner(preparer, signer, limits, Person("client"))
 

@@ -146,6 +146,24 @@ def test_ctrl_c_ends_a_wait_for_a_silent_stream(
     assert "the order may still be mined. to check it" in result.stderr.lower()
 
 
+def test_an_interruption_after_an_approval_was_signed(
+    quietswap: Quietswap,
+    service: FakeService,
+    node: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    time: Time,
+) -> None:
+    """The approval is in no block yet, so it may still be mined: exit code 4, as --help says."""
+    interrupted(monkeypatch, time)
+    node.holds = 10
+    result = quietswap(*SWAP, "--yes", "--json")
+    answer = json.loads(result.stdout)
+    assert (len(node.sent), service.bodies("order")) == (1, [])
+    assert (result.exit_code, answer["error"]) == (4, "LEFT_OPEN")
+    assert "an approval was, which may still be mined" in answer["message"]
+    assert answer["txHash"] in node.receipts
+
+
 def test_an_interruption_before_any_order_came_back(
     quietswap: Quietswap,
     service: FakeService,

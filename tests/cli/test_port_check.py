@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import resource
 import socket
 import threading
 from collections.abc import Iterator
@@ -33,8 +35,33 @@ def test_a_second_service_on_the_port_is_refused(
         port = other.getsockname()[1]
         result = quietswap("serve", "--port", str(port))
     assert result.exit_code == 1
-    assert f"server.port {port} cannot be listened on: Address already in use" in result.stderr
-    assert "quietswap starts" not in result.stderr
+    logged = json.loads(result.stderr.splitlines()[-1])  # the log is JSON, its last line, too
+    assert logged["event"] == "start_failed"
+    taken = f"server.port {port} cannot be listened on: Address already in use by process"
+    assert f"{taken} {os.getpid()} (" in logged["message"]
+
+
+def test_a_check_names_the_process_on_the_port(
+    quietswap: Quietswap, environment: dict[str, str | None]
+) -> None:
+    """It may be the service that runs already, so it is no fault."""
+    environment["QUIETSWAP_NODE__URLS"] = "http://127.0.0.1:9"
+    with shared() as other:
+        port = other.getsockname()[1]
+        result = quietswap("serve", "--check", "--json", "--port", str(port))
+    assert result.exit_code == 0
+    [warning] = json.loads(result.stdout)["warnings"]
+    assert f"Address already in use by process {os.getpid()} (" in warning
+
+
+def test_a_process_that_may_open_few_files_does_not_start(
+    quietswap: Quietswap, environment: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment["QUIETSWAP_NODE__URLS"] = "http://127.0.0.1:9"
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
+    result = quietswap("serve", "--check")
+    assert result.exit_code == 2
+    assert "may open 64 files" in result.stderr
 
 
 def test_a_sandbox_beside_a_service_on_the_port_is_refused_at_once(quietswap: Quietswap) -> None:

@@ -59,7 +59,7 @@ def shell(script: str) -> "subprocess.CompletedProcess[str]":
     )  # fmt: skip
 
 
-def test_the_printed_lines_work_in_another_terminal() -> None:
+def test_the_printed_lines_work_and_each_wallet_holds_ether() -> None:
     with printing() as printed:
         script = pasted(printed)
         assert script.strip().splitlines()[-1].strip() == "quietswap swap 1 WETH USDC"
@@ -67,10 +67,6 @@ def test_the_printed_lines_work_in_another_terminal() -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         assert "confirmed" in done.stdout
         assert shell(script.replace("swap 1 WETH USDC", "orders list")).returncode == 0
-
-
-def test_every_wallet_is_printed_with_its_key_and_holds_ether() -> None:
-    with printing() as printed:
         wallets = re.findall(r"^ {4}(0x[0-9a-fA-F]{40}) {2}(0x[0-9a-f]{64})$", printed, re.M)
         node = re.search(r"node +(http://\S+)", printed)
         assert len(wallets) == 8

@@ -118,22 +118,36 @@ def test_the_fee_of_a_reset_is_included(quietswap: Quietswap, node: FakeChain) -
     assert 0 <= Decimal(shown) * 10**18 - cost < 10**12
 
 
+@pytest.mark.parametrize("allowance", [0, 1])
+def test_as_many_transactions_are_asked_about_as_are_signed(
+    quietswap: Quietswap, service: FakeService, node: FakeChain, allowance: int
+) -> None:
+    """USDT's kind resets what is left of an allowance first."""
+    node.allowances[ROUTER.lower()], node.resets_first = allowance, True
+    text = " ".join(quietswap(*SWAP, "--yes").stdout.split())
+    count = "the approval" if allowance == 0 else "2 approvals"
+    assert f"from 7: first for {count}, then for the swap" in text
+    assert ("in 2 transactions, as the token first resets it to 0" in text) == bool(allowance)
+    assert len(node.sent) + len(service.bodies("order")) == (2 if allowance == 0 else 3)
+
+
 def test_approve_never_signs_nothing_where_the_allowance_is_short(
     quietswap: Quietswap, service: FakeService, node: FakeChain
 ) -> None:
     result = quietswap(*SWAP, "--yes", "--approve", "never")
     assert result.exit_code == 1
-    assert (
-        f"{ROUTER} may move 0 of 1000000000000000000 smallest units of the sell token"
-        in result.stdout
+    assert f"{ROUTER} may move 0 WETH of 1 WETH, and --approve is never" in result.stdout
+    raw = quietswap(
+        *SWAP[:1], "1000000000000000000", *SWAP[2:], "--yes", "--raw", "--approve", "never"
     )
+    assert "may move 0 of 1000000000000000000 smallest units" in raw.stdout
     assert (node.sent, service.bodies("order")) == ([], [])
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--approve", "never"), "approval is never (--approve)"),
+        (("--approve", "never"), "--approve is never"),
         (("--nonce", "7"), "only nonce 7 may be signed"),
         ((), "order ord_1 is open, and the approval"),
     ],

@@ -76,6 +76,18 @@ def test_every_wrong_batch_is_refused(
     assert ready.sent == []
 
 
+def test_a_plain_swap_in_the_place_of_the_batch_is_refused(
+    client: QuietswapClient, service: FakeService, ready: FakeChain
+) -> None:
+    """What was asked for decides: a swap without its allowance would only burn gas."""
+    ready.delivers = None  # the own node has no eth_simulateV1, so nothing else would notice
+    plain = quotes.swap_quote_response(swap_quote())["mevProtection"]["transactionParams"]
+    service.next("quote", ok(offered(**plain)))
+    with pytest.raises(UnsafeQuote, match="another batch than the exact approval and the swap"):
+        client.swap(BATCH, never)
+    assert (ready.sent, service.bodies("order")) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [("0x", "not delegated"), ("0x6080", "not delegated"), (delegated(STRANGER), "was not read")],

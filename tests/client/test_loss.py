@@ -8,10 +8,11 @@ import pytest
 from quietswap.client.errors import QuoteDeclined
 from quietswap.client.flows.wrap import WrapRequest
 from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.quotes.quote import WrapOperation
 from quietswap.rules.safety.loss import Loss
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_servers import WALLET, FakeService, ok, swap_quote
+from tests.client.fake_servers import WALLET, FakeService, ok, swap_quote, wrap_answer
 from tests.client.test_nonces import FEE
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.client.test_swap_safety import change, never
@@ -141,6 +142,19 @@ def test_a_wrap_that_its_gas_eats_up(do_with_node: Do, node: FakeChain, operatio
         assert do_with_node("convert", replace(request, **accepts), ACCOUNT).receipt is not None
     node.base_fee = 10**9
     assert do_with_node("convert", request, ACCOUNT).receipt is not None
+
+
+@pytest.mark.parametrize("operation", ["wrap", "unwrap"])
+def test_the_gas_of_a_wrap_is_not_the_services_to_say(
+    do_with_node: Do, service: FakeService, node: FakeChain, operation: str
+) -> None:
+    """Its figure is 1 gas: the own node estimates what it takes."""
+    usual = wrap_answer(WrapOperation(operation), 10**15) | {"estimatedGas": "1"}
+    service.next("wrap quote", ok({"quote": usual}))
+    node.gas = 45_041
+    request = WrapRequest(operation, "0.001", WALLET)  # type: ignore[arg-type]
+    with pytest.raises(QuoteDeclined, match=r"13\.51 % of the value for gas"):
+        do_with_node("convert", request, never)
 
 
 def test_a_wrap_without_a_node_may_cost_what_its_fee_cap_allows(do: Do) -> None:

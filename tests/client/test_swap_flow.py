@@ -266,9 +266,11 @@ def test_the_flow_is_told_step_by_step(client: QuietswapClient, service: FakeSer
     client.swap(REQUEST, ACCOUNT, lambda event: seen.append(type(event).__name__))
     assert seen == [
         "SwapQuoteResponse",
+        "SwapPlan",
         "ApprovalSent",
         "Approved",
         "SwapQuoteResponse",
+        "SwapPlan",
         "SwapSimulation",
         "SwapOrderResponse",
         "OrderStatusResponse",

@@ -164,7 +164,9 @@ def test_without_an_approval_the_allowance_must_suffice(
     if passes:
         assert do_with_node("swap", request, ACCOUNT).succeeded
         return
-    with pytest.raises(QuoteDeclined, match=f"may move {allowance} .*approval is never"):
+    with pytest.raises(
+        QuoteDeclined, match=f"may move {allowance} .*approval \\(--approve\\) is never"
+    ):
         do_with_node("swap", request, never)
     assert node.sent == []
 

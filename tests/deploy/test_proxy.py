@@ -56,6 +56,7 @@ def test_what_is_public_exists() -> None:
 def test_nginx_forwards_these_paths_alone() -> None:
     places = [words for words in directives(NGINX) if words[0] == "location"]
     kinds = {words[-1]: "Exact" if "=" in words else "Prefix" for words in places[:-1]}
+    assert kinds.pop("@away"), "nobody can ask for a named location"
     assert kinds == PUBLIC
     assert places[-1] == ("location", "/")
     assert re.search(r"location / \{\s*return 404;\s*\}", NGINX)
@@ -77,7 +78,7 @@ def test_operators_come_from_named_addresses_alone() -> None:
 def test_nginx_agrees_with_the_example_settings() -> None:
     settings = good_settings(NODE, DEPLOY / "quietswap.toml")
     found = directives(NGINX)
-    assert ("server", f"{settings.server.host}:{settings.server.port}") in found
+    assert ("server", f"{settings.server.host}:{settings.server.port}", "max_fails=0") in found
     assert settings.server.trusted_proxies == ("127.0.0.1",)
     assert ("proxy_set_header", "X-Forwarded-For", "$proxy_add_x_forwarded_for") in found
     assert ("ssl_protocols", "TLSv1.3") in found
@@ -100,7 +101,7 @@ def test_the_example_settings_answer_to_the_host_that_nginx_sends(tmp_path: Path
 @contextmanager
 def served(folder: Path, **more: str) -> Iterator[httpx.Client]:
     """Serve with deploy/quietswap.toml; only database, port and node are of this test."""
-    port = free_port()
+    port = int(more.pop("QUIETSWAP_SERVER__PORT", free_port()))
     own = {"QUIETSWAP_STORAGE__URL": f"sqlite:///{folder / 'own.sqlite3'}"}
     words = ["serve", "--port", str(port), "--settings", str(DEPLOY / "quietswap.toml")]
     process = Forked(words, without_settings() | NODE | own | more)
@@ -113,11 +114,13 @@ def served(folder: Path, **more: str) -> Iterator[httpx.Client]:
         assert process.wait(WITHIN_S) == 0
 
 
-def _until_it_answers(process: "Forked | subprocess.Popen[bytes]", client: httpx.Client) -> None:
+def _until_it_answers(
+    process: "Forked | subprocess.Popen[bytes]", client: httpx.Client, path: str = "/healthz"
+) -> None:
     def answers() -> bool:
         assert process.poll() is None
         try:
-            return bool(client.get("/healthz"))
+            return bool(client.get(path))
         except httpx.TransportError:
             return False
 
@@ -168,9 +171,32 @@ def test_nginx_itself_passes_on_what_is_public_and_nothing_else(tmp_path: Path) 
     assert secret not in log
 
 
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed here")
+def test_an_outage_is_a_json_answer_in_no_log_and_ends_with_itself(tmp_path: Path) -> None:
+    """nginx writes the path of a request to its error log when it reaches no service."""
+    secret = "qr_" + "cd" * 32
+    with served(tmp_path) as service:
+        where = service.base_url
+    with (
+        loopback.Client(base_url=where) as away,
+        behind_nginx(tmp_path, away, path="/none") as proxy,
+    ):
+        for path in (f"/rpc/{secret}", "/api/v1/mev/wrap/info"):
+            answer = proxy.get(path)
+            assert (answer.status_code, answer.json()["error"]) == (503, "SERVICE_UNAVAILABLE")
+        logs = [(tmp_path / name).read_text("utf-8") for name in ("access.log", "error.log")]
+        assert not any(secret in log for log in logs)
+        own = {"QUIETSWAP_SERVER__PORT": str(where.port)}
+        with served(tmp_path, **own) as service:
+            assert service.base_url == where
+            assert proxy.get("/api/v1/mev/wrap/info").status_code == 401
+
+
 @contextmanager
-def behind_nginx(folder: Path, service: httpx.Client) -> Iterator[httpx.Client]:
-    """Run deploy/nginx.conf; only ports, certificate and files are of this test."""
+def behind_nginx(
+    folder: Path, service: httpx.Client, path: str = "/healthz"
+) -> Iterator[httpx.Client]:
+    """Run deploy/nginx.conf until it answers `path`; ports, certificate and files are our own."""
     port, behind = free_port(), service.base_url.port
     issued = trustme.CA().issue_cert("quietswap.example")
     issued.cert_chain_pems[0].write_to_path(folder / "fullchain.pem")
@@ -190,7 +216,7 @@ def behind_nginx(folder: Path, service: httpx.Client) -> Iterator[httpx.Client]:
     try:
         url, host = f"https://127.0.0.1:{port}", {"Host": "quietswap.example"}
         with loopback.Client(base_url=url, headers=host, verify=False) as client:
-            _until_it_answers(process, client)
+            _until_it_answers(process, client, path)
             yield client
     finally:
         process.terminate()

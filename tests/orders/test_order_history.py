@@ -53,6 +53,28 @@ async def test_following_next_offset_shows_each_order_once_while_others_arrive(
     assert seen == there[::-1]
 
 
+@pytest.mark.parametrize("kind", [OrderKind.SWAP, None])
+async def test_two_readers_of_one_history_get_each_order_once(
+    storage: Storage, kind: OrderKind | None
+) -> None:
+    history = GetOrderHistory(storage.orders, HandClock())
+    starts, seen = [23, 26], [list[str](), list[str]()]
+    there = await add(storage, 23)
+    for reader in (0, 1):
+        page = await history(KEY, WALLET, None, 4, 0, kind)
+        assert page.total == starts[reader]
+        seen[reader] += ids(page)
+        there += await add(storage, 3)
+    for turn in range(12):
+        reader = turn % 2
+        offset = len(seen[reader])
+        page = await history(KEY, WALLET, None, 4, offset, kind, starts[reader])
+        assert page.total == starts[reader]
+        seen[reader] += ids(page)
+        await add(storage, 1)
+    assert seen == [there[start - 1 :: -1] for start in starts]
+
+
 async def test_a_new_beginning_shows_what_arrived(storage: Storage) -> None:
     history = GetOrderHistory(storage.orders, HandClock())
     await add(storage, 3)

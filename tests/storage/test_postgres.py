@@ -223,6 +223,15 @@ async def test_other_urls_are_refused(url: str, clock: HandClock) -> None:
         await open_storage(url, clock=clock)
 
 
+@pytest.mark.parametrize("password", ["pa#ss", "p@s#x", "123/secret", "p/w"])
+async def test_a_password_that_would_be_shown_as_the_host_is_refused(
+    password: str, clock: HandClock
+) -> None:
+    with pytest.raises(BadDatabaseUrl, match="%23 for #") as refused:
+        await open_storage(f"postgresql://user:{password}@127.0.0.1/name", clock=clock)
+    assert password not in str(refused.value)
+
+
 async def test_a_body_that_raises_keeps_its_connection(storage: Storage) -> None:
     """A client at its limit would otherwise make the pool log in again for each refusal."""
 

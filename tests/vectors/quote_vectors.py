@@ -17,7 +17,7 @@ from quietswap.client.flows.effects import ClockReading, Effect, Flow, ReadClock
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
-from quietswap.client.node_calls import NodeCall
+from quietswap.client.node_calls import NodeBatch, NodeCall
 from quietswap.rules.orders.order import OrderStatus
 from tests.client.fake_chain import PRICES, FakeChain
 from tests.client.fake_node import NodeSays
@@ -139,6 +139,13 @@ def _flow(case: Case) -> Flow[Any]:
     return cancel.cancel(cancelling, never, polling, ignore, {}, has_node=case.node)
 
 
+class _Unlimited(dict[str, int]):
+    """Allowances of a wallet that approved each router, so that only the quote is judged."""
+
+    def get(self, *_: object) -> int:  # type: ignore[override]
+        return 2**255
+
+
 @dataclass
 class _Performer:
     """Answers each request of a flow with the case's quote, and each call with those of a node."""
@@ -148,7 +155,7 @@ class _Performer:
 
     def __post_init__(self) -> None:
         prices = PRICES if self.case.prices else {}
-        self.node = FakeChain(allowances={}, prices=dict(prices), time=_NOW_S)
+        self.node = FakeChain(allowances=_Unlimited(), prices=dict(prices), time=_NOW_S)
 
     def perform(self, effect: Effect) -> Any:
         if isinstance(effect, ReadClock):
@@ -161,6 +168,8 @@ class _Performer:
                 data = usage_answer()
             body = msgspec.json.encode({"ok": True, "data": data})
             return read_answer(effect, 200, body)
+        if isinstance(effect, NodeBatch):
+            return tuple(call.read(self._call(call)) for call in effect.calls)
         if isinstance(effect, NodeCall):
             return effect.read(self._call(effect))
         assert isinstance(effect, Sleep)

@@ -61,6 +61,8 @@ def application(
         sessions = WebSessions(storage.web_sessions, clock, WebSessionBounds(5, 100))
         use_cases = replace(inside.use_cases(), authenticate=Authenticate(storage.keys, clock))
         web = WebOptions(
+            source_names=("sushi",),
+            version="1.2.3",
             begin=sessions.begin,
             renew=sessions.renew,
             health=healthy,

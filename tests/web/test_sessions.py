@@ -57,6 +57,7 @@ async def test_the_answer_has_what_the_page_needs(visit: Open) -> None:
     assert found["chainId"] == 1
     assert found["quoteSeconds"] == 30
     assert found["takenSeconds"] == 60
+    assert found["version"] == "1.2.3"
     assert found["explorerUrl"] == "https://explorer.test"
     assert set(found["connected"]) == {"to", "data"}
     assert "address" not in await begin(visit())

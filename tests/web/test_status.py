@@ -18,6 +18,7 @@ async def test_a_healthy_service_without_a_record(visit: Open) -> None:
     answer = await visit().get(STATUS)
     assert answer.json()["data"] == {
         "node": True, "relay": True, "sources": True, "inclusion": None,
+        "sourceNames": ["sushi"],
     }  # fmt: skip
     assert answer.headers["cache-control"] == "no-store"
 

@@ -2,9 +2,9 @@
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiError, get, type Schemas, type Status, status as readStatus } from './api'
-import type { Card } from './orders'
-import type { Known } from './parts'
-import { type Following, follow, type Order, type Orders } from './stream'
+import type { Card } from './cards'
+import type { Known } from './views/parts'
+import { Following, type Order, type Orders } from './stream'
 import { find, type Token } from './tokens'
 import { KINDS, standing } from './words'
 
@@ -34,7 +34,7 @@ export function useOrders(address: string | undefined) {
       setOrders(known)
       setChanges([...known.values()].filter(({ order }) => order.status === 'confirmed').length)
     }
-    const now = follow(address, changed, setLive)
+    const now = new Following(address, changed, setLive)
     following.current = now
     const path = `/api/v1/mev/orders/user/${address}`
     const page = async (offset: number): Promise<void> => {
@@ -82,7 +82,7 @@ export function useNews(cards: readonly Card[], say: (text: string) => void): vo
   }, [cards])
 }
 
-const STATUS_MS = 10_000
+const STATUS_MS = 3_000
 
 /** What works at the service; null while it does not answer, undefined before it was asked. */
 export function useStatus(): Status | null | undefined {

@@ -1,10 +1,24 @@
 // Amounts are bigint in smallest units; text is for people.
 
+/** A comma as the locale's keypad types it, between digits that can be read in one way only. */
+const COMMA = /^(\d*),(\d*)$/
+
+/** A typed number with a point; undefined for one that has two readings, as 1,234 has. */
+function pointed(text: string): string | undefined {
+  const [, whole = '', fraction = ''] = COMMA.exec(text) ?? []
+  const isGroup = fraction.length === 3 && /^[1-9]\d{0,2}$/.test(whole)
+  return isGroup ? undefined : text.replace(COMMA, '$1.$2')
+}
+
 /** Smallest units of an amount as a person types it, or the reason why it is none. */
 export function parse(text: string, decimals: number): bigint | string {
-  const typed = text.trim()
-  if (typed === '') return 'Type an amount.'
-  if (!/^(?:\d+\.?\d*|\.\d+)$/.test(typed)) return 'An amount has digits and one point, as in 1.5.'
+  const trimmed = text.trim()
+  if (trimmed === '') return 'Type an amount.'
+  const typed = pointed(trimmed)
+  if (typed === undefined) {
+    return `${trimmed} has two readings: write ${trimmed.replace(',', '')} or ${trimmed.replace(',', '.')}.`
+  }
+  if (!/^(?:\d+\.?\d*|\.\d+)$/.test(typed)) return 'An amount has digits and one point or comma, as in 1.5.'
   const [whole = '', fraction = ''] = typed.split('.')
   if (fraction.length > decimals) return `This token has ${decimals} decimals.`
   const amount = BigInt((whole || '0') + fraction.padEnd(decimals, '0'))
@@ -34,7 +48,7 @@ export const percent = (value: number): string => `${(value / 100).toFixed(2)} %
 
 /** Slippage as a person types it in percent, in basis points; or the reason why it is none. */
 export function slippage(text: string): number | string {
-  const typed = text.trim()
+  const typed = text.trim().replace(',', '.')
   if (!/^\d{1,2}(?:\.\d{1,2})?$/.test(typed)) return 'Slippage is a percentage, as in 0.5.'
   const value = Math.round(Number(typed) * 100)
   if (value < 1 || value > 5000) return 'Slippage is between 0.01 and 50 %.'

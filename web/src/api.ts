@@ -125,6 +125,8 @@ export interface Session {
   quoteSeconds: number
   /** The service takes the transaction of a quote for so long, and refuses it afterwards. */
   takenSeconds: number
+  /** Of the service. */
+  version?: string
   address?: string
 }
 
@@ -141,6 +143,8 @@ export interface Status {
   node: boolean
   relay: boolean
   sources: boolean
+  /** Those that are asked for a quote. */
+  sourceNames?: string[]
   inclusion: Inclusion | null
 }
 

@@ -11,7 +11,8 @@ export function keepFocus(root: HTMLElement): void {
   root.addEventListener('focusin', ({ target }) => {
     if (!(target instanceof HTMLElement) || target === place) return
     control = target
-    place = target.closest<HTMLElement>(PLACES) ?? undefined
+    // a dialog goes with what is in it
+    place = target.closest<HTMLElement>(PLACES) ?? root.querySelector('main') ?? undefined
   })
   root.addEventListener('focusout', ({ relatedTarget }) => {
     const left = control

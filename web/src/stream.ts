@@ -28,39 +28,51 @@ const AGAIN_MS = 2_000
 /** Orders by id. */
 export type Orders = ReadonlyMap<string, Update>
 
-export interface Following {
-  /** Adds an order that the page knows from elsewhere. */
-  add(order: Order): void
-  stop(): void
-}
-
 /**
  * Follows the wallet's orders until `stop` is called. `changed` gets all known orders;
  * `isLive` says whether the stream is open: what is shown may be old while it is not.
  */
-export function follow(
-  address: string,
-  changed: (orders: Orders) => void,
-  isLive: (live: boolean) => void,
-): Following {
-  let known: Orders = new Map()
-  let last = -1
-  let source: EventSource | undefined
-  let timer: number | undefined
-  let stopped = false
+export class Following {
+  private orders: Orders = new Map()
+  private last = -1
+  private source: EventSource | undefined
+  private timer: number | undefined
+  private isStopped = false
+  // A stream can break without an error; a read every quarter of a minute finds that out.
+  private readonly beat = window.setInterval(() => void this.refresh(), PATIENCE_MS)
 
-  const put = (update: Update): void => {
-    known = new Map(known).set(update.order.orderId, update)
-    changed(known)
+  constructor(
+    private readonly address: string,
+    private readonly changed: (orders: Orders) => void,
+    private readonly isLive: (live: boolean) => void,
+  ) {
+    this.open()
   }
 
-  const take = (event: MessageEvent<string>): void => {
+  /** Adds an order that the page knows from elsewhere. */
+  add(order: Order): void {
+    if (!this.orders.has(order.orderId)) this.put({ order, finalized: false, takenBack: false })
+  }
+
+  stop(): void {
+    this.isStopped = true
+    this.source?.close()
+    window.clearTimeout(this.timer)
+    window.clearInterval(this.beat)
+  }
+
+  private put(update: Update): void {
+    this.orders = new Map(this.orders).set(update.order.orderId, update)
+    this.changed(this.orders)
+  }
+
+  private readonly take = (event: MessageEvent<string>): void => {
     const message = JSON.parse(event.data) as Message
-    if (message.sequence <= last) return
-    last = message.sequence
+    if (message.sequence <= this.last) return
+    this.last = message.sequence
     const { order, finality, type } = message
-    const wasTakenBack = known.get(order.orderId)?.takenBack ?? false
-    put({
+    const wasTakenBack = this.orders.get(order.orderId)?.takenBack ?? false
+    this.put({
       order,
       finalized: finality.finalized,
       takenBack: type === 'order.reorganised' || (wasTakenBack && !isOver(order)),
@@ -68,17 +80,17 @@ export function follow(
   }
 
   /** Reads what the stream may not have told: open orders, after a gap. */
-  const refresh = async (): Promise<void> => {
-    for (const { order, finalized } of known.values()) {
+  private async refresh(): Promise<void> {
+    for (const { order, finalized } of this.orders.values()) {
       if (finalized) continue
       try {
         const now = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(order.orderId)}`)
-        const before = known.get(order.orderId)
+        const before = this.orders.get(order.orderId)
         if (before?.order !== order) continue
         if (now.status !== order.status) {
-          put({ order: now, finalized: false, takenBack: order.confirmedAt !== undefined })
+          this.put({ order: now, finalized: false, takenBack: order.confirmedAt !== undefined })
         } else if (now.relayAnswer !== order.relayAnswer) {
-          put({ ...before, order: now }) // no event tells of it
+          this.put({ ...before, order: now }) // no event tells of it
         }
       } catch {
         return // the next attempt reads again
@@ -86,41 +98,28 @@ export function follow(
     }
   }
 
-  const open = (): void => {
-    if (stopped) return
-    source?.close()
-    const query = new URLSearchParams({ userAddress: address })
-    if (last >= 0) query.set('after', String(last))
-    source = new EventSource(`/api/v1/mev/events?${query.toString()}`)
+  private open(): void {
+    if (this.isStopped) return
+    this.source?.close()
+    const query = new URLSearchParams({ userAddress: this.address })
+    if (this.last >= 0) query.set('after', String(this.last))
+    const source = new EventSource(`/api/v1/mev/events?${query.toString()}`)
+    this.source = source
     source.onopen = () => {
-      isLive(true)
-      void refresh()
+      this.isLive(true)
+      void this.refresh()
     }
-    source.onerror = () => {
-      isLive(false)
-      // The browser reconnects by itself unless the service refused the stream.
-      if (source?.readyState === EventSource.CLOSED) {
-        last = -1 // the last event may be deleted by now
-        timer = window.setTimeout(() => void session().catch(() => undefined).then(open), AGAIN_MS)
-      }
-    }
-    for (const type of TYPES) source.addEventListener(type, take)
-    source.onmessage = take
+    source.onerror = () => this.broken(source)
+    for (const type of TYPES) source.addEventListener(type, this.take)
+    source.onmessage = this.take
   }
 
-  // A stream can break without an error; a read every quarter of a minute finds that out.
-  const beat = window.setInterval(() => void refresh(), PATIENCE_MS)
-  open()
-  return {
-    add: (order) => {
-      if (!known.has(order.orderId)) put({ order, finalized: false, takenBack: false })
-    },
-    stop: () => {
-      stopped = true
-      source?.close()
-      window.clearTimeout(timer)
-      window.clearInterval(beat)
-    },
+  /** The browser reconnects by itself unless the service refused the stream. */
+  private broken(source: EventSource): void {
+    this.isLive(false)
+    if (source.readyState !== EventSource.CLOSED) return
+    this.last = -1 // the last event may be deleted by now
+    this.timer = window.setTimeout(() => void session().catch(() => undefined).then(() => this.open()), AGAIN_MS)
   }
 }
 

@@ -1,17 +1,39 @@
-// One transaction through the wallet: sent privately, and found again as an order.
+// One transaction through the wallet: sent privately, found again as an order, and compared with what was asked.
 
-import { now } from './api'
-import { assertPrivate, type Connection } from './connect'
+import { show } from './amounts'
+import { get, now, type Schemas } from './api'
+import type { Connection } from './connection'
+import { assertPrivate } from './privacy'
 import { remember, remembered } from './remembered'
 import { type Order, orderOf } from './stream'
-import { type Issued, send, WalletError } from './wallet'
+import { askSoon, type Issued, send, WalletError } from './wallet'
+
+/** What the wallet is asked for, in the words of an order. */
+export interface Terms {
+  kind: 'approval' | 'swap' | 'wrap'
+  fromToken?: string
+  toToken?: string
+  /** Smallest units. */
+  amount: string
+  minReturnAmount?: string
+  decimals: number
+  symbol: string
+  /** Wei per gas unit of the quote. */
+  feeCap?: string | undefined
+}
+
+export interface Outcome {
+  order: Order
+  /** What the wallet did otherwise than it was asked; '' for nothing. */
+  otherwise: string
+}
 
 /**
  * Sends a transaction through the wallet and returns the order that it became. `isStill` says,
- * just before the wallet is asked, whether it is still wanted; `signed` is called when the wallet
- * has named its hash. Raises an error for `failureText`.
+ * just before the wallet is asked, whether it is still wanted; `asks` is called then with the time of
+ * the newest order before it; `signed` when the wallet has named its hash. Raises an error for `failureText`.
  */
-export const sendPrivately = (...sent: Parameters<typeof once>): Promise<Order> =>
+export const sendPrivately = (...sent: Parameters<typeof once>): Promise<Outcome> =>
   alone(() => once(...sent))
 
 /** Lets the wallet be asked for one thing at a time. */
@@ -28,7 +50,7 @@ export async function alone<T>(work: () => Promise<T>): Promise<T> {
 
 let isOpen = false
 
-/** What the wallet was asked for may have been sent elsewhere. */
+/** What the wallet was asked for may have been sent elsewhere, or otherwise than it says. */
 export class Strayed extends Error {}
 
 /** The clocks of the processes of the service may differ by so much. */
@@ -40,24 +62,102 @@ export async function assertWanted(connection: Connection, isStill: () => boolea
   if (!isStill()) throw new Error('You changed it meanwhile. Nothing was sent.')
 }
 
-async function once(
-  connection: Connection,
-  kind: 'approval' | 'swap' | 'wrap',
-  tx: Issued,
-  isStill: () => boolean,
-  signed?: () => void,
-): Promise<Order> {
-  await assertWanted(connection, isStill)
+type Item = Schemas['HistoryItem']
+
+/** The newest orders of an account. Raises ApiError. */
+export const newest = async (address: string, kind: string, limit = 20): Promise<Item[]> =>
+  (await get<{ orders: Item[] }>(`/api/v1/mev/orders/user/${address}`, { limit: `${limit}`, kind })).orders
+
+/** When the newest order of a kind was made, by the service's clock; '' without one. Raises an Error. */
+export const newestTime = async (address: string, kind: string): Promise<string> => {
+  const [last] = await newest(address, kind, 1).catch((error: Error) => {
+    throw new Error(`${error.message} Nothing was sent.`)
+  })
+  return last?.createdAt ?? ''
+}
+
+interface Steps {
+  isStill(): boolean
+  /** `after`: when the newest order before the question was made, by the service's clock; '' without one. */
+  asks?(after: string): void
+  signed?(): void
+}
+
+async function once(connection: Connection, tx: Issued, terms: Terms, steps: Steps): Promise<Outcome> {
+  const after = await newestTime(connection.address, 'any')
+  await assertWanted(connection, steps.isStill)
   const asked = now() - CLOCKS_MS
-  const hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
+  steps.asks?.(after)
+  let hash: string
+  try {
+    hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
+  } catch (error) {
+    return sentNevertheless(connection, terms, after, error)
+  }
   if (tx.nonce !== undefined && !sentOf(hash)) remember(`sent.${hash}`, JSON.stringify(tx))
-  signed?.()
-  const order = await orderOf(connection.address, kind, hash)
+  steps.signed?.()
+  const order = await orderOf(connection.address, terms.kind, hash)
   // the same bytes may be sent once more: then the relay took them anew
-  if (order && Date.parse(order.submittedAt ?? order.createdAt) >= asked) return order
+  if (order && Date.parse(order.submittedAt ?? order.createdAt) >= asked) {
+    return { order, otherwise: await otherwise(connection, order, terms) }
+  }
   throw new Strayed(
     `The wallet named transaction ${hash}, ${order ? 'which is not the one that it was asked for' : 'and this service did not get it'}. ` +
       'Your wallet may have sent it elsewhere, in public. Look for it in an explorer before you try again.',
+  )
+}
+
+/** A wallet may send and then say that it did not: the service is the judge of what it has. */
+async function sentNevertheless(
+  { address }: Connection,
+  terms: Terms,
+  after: string,
+  error: unknown,
+): Promise<Outcome> {
+  const since = await newest(address, 'any').catch(() => [])
+  const [sent] = since.filter(({ createdAt }) => createdAt > after)
+  if (!sent) throw error
+  const order = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(sent.orderId)}`)
+  if (order.kind !== terms.kind || amountFault(order, terms)) throw new Strayed(REFUTED)
+  return { order, otherwise: `The wallet says: ${(error as Error).message} It sent the transaction all the same.` }
+}
+
+/** An order that is newer than the question refutes the wallet's refusal. */
+export const REFUTED =
+  'Your wallet says that it sent nothing, but a transaction of this account was sent since it was asked. ' +
+  'Look at it in your orders before you sign anything again.'
+
+/** What an order has that was not asked for; '' for nothing. */
+function amountFault({ orderParams: of }: Order, terms: Terms): string {
+  const isSame =
+    (terms.fromToken === undefined || of.fromToken === terms.fromToken) &&
+    (terms.toToken === undefined || of.toToken === terms.toToken) &&
+    of.amount === terms.amount &&
+    (terms.minReturnAmount === undefined || of.minReturnAmount === terms.minReturnAmount)
+  if (isSame) return ''
+  const asked = `${show(terms.amount, terms.decimals)} ${terms.symbol}`
+  const isOfToken = terms.fromToken === undefined || of.fromToken === terms.fromToken
+  const signed = isOfToken ? `: ${show(of.amount, terms.decimals)} instead of ${asked}` : ''
+  return `Your wallet signed something else than this page asked for${signed}. Look at the order before you go on.`
+}
+
+/** More than this times the quote's cap is told. */
+const MUCH = 3n
+const GWEI = 9
+
+/** What the wallet signed otherwise than it was asked; '' for nothing. */
+async function otherwise({ wallet }: Connection, order: Order, terms: Terms): Promise<string> {
+  const fault = amountFault(order, terms)
+  if (fault || terms.feeCap === undefined) return fault
+  const read = askSoon<Record<string, unknown> | null>(wallet.provider, 'eth_getTransactionByHash', [order.txHash])
+  const tx = await read.catch(() => null)
+  if (typeof tx?.maxFeePerGas !== 'string' || typeof tx.gas !== 'string') return ''
+  const [cap, asked] = [BigInt(tx.maxFeePerGas), BigInt(terms.feeCap)]
+  if (cap <= MUCH * asked) return ''
+  const most = show(cap * BigInt(tx.gas), 18, 6)
+  return (
+    `Your wallet set a fee cap of ${show(cap, GWEI, 1)} gwei in place of ${show(asked, GWEI, 1)}: ` +
+    `the network fee may be up to ${most} ETH. If that is not what you want, cancel it or replace it in your wallet.`
   )
 }
 
@@ -81,8 +181,9 @@ export const forget = (txHash: string | undefined): void => remember(`sent.${txH
 export const raised = (maxFeePerGas: string): string => String((BigInt(maxFeePerGas) * 9n + 7n) / 8n)
 
 /** The sentence for a person about a transaction that was not sent, or not found again. */
-export function failureText(error: unknown): string {
-  return error instanceof WalletError && error.isRejection
-    ? 'You declined it in your wallet. Nothing was sent.'
-    : (error as Error).message
+export function failureText(error: unknown, wallet: string): string {
+  if (!(error instanceof WalletError)) return (error as Error).message
+  return error.isRejection ? `You declined it in ${wallet}. Nothing was sent.` : `The wallet says: ${error.message}`
 }
+
+export const isDeclined = (error: unknown): boolean => error instanceof WalletError && error.isRejection

@@ -13,26 +13,35 @@ export interface Wallet {
   /** Names the wallet over visits (EIP-6963); '' if it does not say. */
   rdns: string
   name: string
+  /** A `data:image/` URL of at most 64 KB, else ''. */
+  icon: string
   provider: Provider
 }
 
 interface Announcement {
-  info: { uuid: string; name: string; rdns?: unknown }
+  info: { uuid: string; name: string; rdns?: unknown; icon?: unknown }
   provider: Provider
 }
 
 const NAME_CHARS = 40
+
+const ICON_CHARS = 65_536
+
+/** A picture that comes with its bytes, and is shown as a picture alone. */
+const isIcon = (icon: unknown): icon is string =>
+  typeof icon === 'string' && icon.length <= ICON_CHARS && /^data:image\/(?:png|webp|jpeg|gif|svg\+xml)[;,]./.test(icon)
 
 /** Calls `found` for each wallet that announces itself, now and later. Returns the stop. */
 export function discover(found: (wallet: Wallet) => void): () => void {
   const listen = (event: Event): void => {
     const detail = (event as CustomEvent<Announcement>).detail
     if (typeof detail?.provider?.request !== 'function') return
-    const { uuid, name, rdns } = detail.info ?? {}
+    const { uuid, name, rdns, icon } = detail.info ?? {}
     found({
       id: String(uuid).slice(0, 64),
       rdns: typeof rdns === 'string' ? rdns.slice(0, 100) : '',
       name: readable(name ?? 'Wallet', NAME_CHARS),
+      icon: isIcon(icon) ? icon : '',
       provider: detail.provider,
     })
   }

@@ -29,17 +29,14 @@ export function standing(order: Order, finalized: boolean, orders: readonly Orde
 }
 
 const SEARCHERS: Record<string, string> = {
-  shareAll: 'and all its searchers, these without your signature',
-  shareSafe: 'and the searchers that it has chosen, these without your signature',
-  none: 'and searchers as the relay decides, these without your signature',
+  shareAll: 'all searchers of the relay, without your signature',
+  shareSafe: 'chosen searchers, without your signature',
+  none: 'searchers as the relay decides, without your signature',
 }
 
-/** Who can see an order before a block has it, by the rules of its relay. */
-export function seenBy({ endpointType, shareMode }: Schemas['OrderStatusResponse']): string {
-  const isFull = endpointType === 'fullprivacy'
-  const who = isFull ? 'and no searcher' : (SEARCHERS[shareMode ?? 'none'] ?? SEARCHERS.none)
-  return `Seen by the relay, its block builders ${who}. Not in the public mempool.`
-}
+/** Which searchers see an order before a block has it, by the rules of its relay. */
+export const searchers = (endpointType: string | undefined, shareMode: string | undefined): string =>
+  endpointType === 'fullprivacy' ? 'no searcher' : (SEARCHERS[shareMode ?? 'none'] ?? 'searchers as the relay decides')
 
 /** What is said of a swap that was sped up. */
 export const sentAgain = (times: number, isMined: boolean): string =>
@@ -50,7 +47,7 @@ export function waitsFor({ nonce }: Order, before: readonly Order[]): string {
   const [first] = before
   if (!first) return ''
   const names = before.map((one) => `nonce ${one.nonce} (${(KINDS[one.kind] ?? 'Order').toLowerCase()})`)
-  const where = first.kind === 'swap' && !first.error ? 'on its card' : 'in your wallet'
+  const where = first.kind === 'swap' && !first.error ? 'here' : 'in your wallet'
   return (
     `Its nonce is ${nonce}. It waits for ${[...new Set(names)].join(', ')}: blocks take the transactions of a ` +
     `wallet in this order. Speed up or cancel nonce ${first.nonce} ${where}, and the next one follows.`
@@ -62,10 +59,10 @@ export const relayAnswered = (answer: string): string => `The relay's last answe
 
 /** How long transactions without a tip took here; undefined without a record. */
 export function expected(record: Inclusion | null | undefined): string {
-  if (!record) return 'not known yet: this service has no record'
+  if (!record) return 'not known yet'
   const { orders, days, halfS, mostS } = record
   const count = orders === 1 ? 'the one order' : `${orders} orders`
-  return `half within ${halfS} s, nine of ten within ${mostS} s (${count} of the last ${days} days)`
+  return `half within ${halfS} s, nine of ten within ${mostS} s, no tip (${count} of the last ${days} days)`
 }
 
 /** Seconds for people. */
@@ -81,7 +78,7 @@ export const lossText = ({ causes }: Schemas['LossJudgement']): string =>
     .join(', ')
 
 /** What used the nonce of an order; '' where nothing did, or the reason says it. */
-function usedBy({ nonce, error }: Order, orders: readonly Order[]): string {
+export function usedBy({ nonce, error }: Order, orders: readonly Order[]): string {
   const hash = /0x[0-9a-f]{64}/i.exec(error?.message ?? '')?.[0].toLowerCase()
   if (error?.code !== 'REPLACED' && error?.code !== 'NONCE_CONSUMED') return ''
   const isKnown = orders.some(({ txHash }) => hash !== undefined && txHash?.toLowerCase() === hash)
@@ -141,3 +138,6 @@ export const WARNINGS: Record<string, string> = {
   'transfer reverts': 'A plain transfer of it fails.',
   'pausable/blacklist': 'Its issuer can pause it or block wallets.',
 }
+
+/** Warnings of a token that is taken for another one. */
+export const LOOK_ALIKE: readonly string[] = ['symbol of a listed token', 'name of a listed token']

@@ -183,6 +183,6 @@ export async function minedReceipt(context: Context, sent: Submitted): Promise<R
   if (receipt?.succeeded) return receipt;
   if (receipt) throw new TransactionFailed(sent.what, sent.txHash);
   if (fate === "replaced") throw new TransactionReplaced(sent.txHash);
-  if (trouble && !trouble.isTransient) throw errorFor("open", trouble.message, sent, trouble);
+  if (trouble) throw errorFor("open", trouble.message, sent, trouble);
   throw new OrderStillOpen(sent.txHash, "not mined", io.seconds() - started).of(sent);
 }

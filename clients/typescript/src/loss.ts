@@ -14,6 +14,8 @@ export type Loss = Schemas["LossJudgement"];
 export type Confirm<Q> = (quote: Q, loss: Loss) => boolean | Promise<boolean>;
 
 const BPS = 10_000;
+/** Less gas than any wrap or unwrap uses. */
+const LEAST_WRAP_GAS = 27_000n;
 const LEVELS = ["none", "notice", "confirm", "type"] as const;
 const UNKNOWN = { cause: "price_unknown", bps: null } as const;
 
@@ -67,10 +69,14 @@ export function judgeQuote(
   });
 }
 
-/** The judgement of a conversion one to one, which loses its gas at `fee` wei per gas. */
-export function judgeWrap(quote: WrapQuote, fee: bigint): Loss {
+/**
+ * The judgement of a conversion one to one, which loses its gas at `fee` wei per gas. `estimate` is the
+ * own node's; the service's figure counts only where it is higher.
+ */
+export function judgeWrap(quote: WrapQuote, fee: bigint, estimate = 0n): Loss {
   const amount = BigInt(quote.amountWei);
-  const gas = (2n * BigInt(quote.estimatedGas) * fee * BigInt(BPS) + amount) / (2n * amount);
+  const units = [BigInt(quote.estimatedGas), estimate, LEAST_WRAP_GAS].reduce((most, each) => (each > most ? each : most));
+  const gas = (2n * units * fee * BigInt(BPS) + amount) / (2n * amount);
   return judge({ impact: 0, slippage: 0, gas: Math.min(Number(gas), BPS) });
 }
 

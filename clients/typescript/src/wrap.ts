@@ -4,8 +4,8 @@ import { requireKnown, requireNonce, requirePercent, type Members } from "./argu
 import { minedReceipt, type OutcomeWatch } from "./finality.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
-import { acceptedBps, judgeWrap, requireConsent, type Confirm } from "./loss.js";
-import { balanceOf, baseFee, nonceOf, requireEth, requireMainnet, requireSuccess, type Receipt } from "./node.js";
+import { acceptedBps, judgeWrap, requireConsent, type Confirm, type Loss } from "./loss.js";
+import { answered, balanceOf, baseFee, estimateGas, hex, nonceOf, requireEth, requireMainnet, requireSuccess, type Receipt } from "./node.js";
 import { throwOutcome } from "./outcome.js";
 import { retryTransient, type Context } from "./polling.js";
 import { wrapFaults } from "./params.js";
@@ -123,7 +123,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   if (io.hasNode && request.nonce !== undefined) await checkNonce(io, nonce, request);
   watch({ quote });
   const { confirm } = request;
-  const loss = judgeWrap(quote, io.hasNode ? await baseFee(io) : BigInt(quote.mevProtection.transactionParams.maxFeePerGas));
+  const loss = await judged(io, quote, wallet);
   const consent = () => requireConsent(loss, acceptedBps(request.maxLossPercent), quote, confirm);
   if (!confirm) await consent();
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
@@ -145,6 +145,15 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   const receipt = await minedReceipt(context, sent);
   watch({ receipt });
   return { quote, order, receipt };
+}
+
+/** What is lost for gas: by the own node's estimate and base fee, without one at the fee cap. */
+async function judged(io: Transport, quote: WrapQuote, wallet: string): Promise<Loss> {
+  const { to, data, value, maxFeePerGas } = quote.mevProtection.transactionParams;
+  if (!io.hasNode) return judgeWrap(quote, BigInt(maxFeePerGas));
+  const fee = await baseFee(io);
+  const gas = await answered(estimateGas(io, { from: wallet, to, data, value: hex(BigInt(value)) }));
+  return judgeWrap(quote, fee, gas);
 }
 
 /**

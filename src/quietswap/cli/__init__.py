@@ -31,6 +31,7 @@ class LazyGroup(click.Group):
             "cancel": ("cancel:cancel", "Cancel an open order by its nonce."),
             "wrap": ("wrap:wrap", "Turn ETH into WETH."),
             "unwrap": ("wrap:unwrap", "Turn WETH into ETH."),
+            "revoke": ("revoke:revoke", "Set what routers may move of a token to zero."),
             "balances": ("tokens:balances", "Show a wallet's balances and allowances."),
             "tokens": ("tokens:tokens", "Search tokens; show warnings about them."),
             "history": ("history:history", "List a wallet's orders."),

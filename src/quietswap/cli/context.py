@@ -61,7 +61,9 @@ class CommandContext:
                 orders=SignedOrdersFile(),
             )
         except ValueError as error:
-            raise click.UsageError(str(error)) from error
+            from quietswap.cli.option_names import in_options
+
+            raise click.UsageError(in_options(str(error))) from error
 
     def say(self, text: "Text | str", style: str = "") -> None:
         """Print one message. In a pipe it is not wrapped, so that `grep` finds it."""

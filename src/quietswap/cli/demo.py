@@ -18,7 +18,7 @@ from quietswap.cli.output.tokens import ETHER, KNOWN
 from quietswap.client import ClientError, PollingPolicy, QuietswapClient, SwapRequest, node_calls
 from quietswap.client.flows import swap, wrap
 from quietswap.client.flows.approvals import Approved, ensure_allowance, send_public
-from quietswap.client.flows.quoting import approved_quote
+from quietswap.client.flows.plan import approved_plan
 from quietswap.client.node_calls import NodeCall, NodeReceipt
 from quietswap.rules.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.rules.contract.quotes import SwapQuoteResponse
@@ -263,11 +263,11 @@ class DemoRun:
         node, check = self._client.node, self._report.check
         progress = self._report.title("6  The same swap twice: 20 WETH for USDC")
         request = SwapRequest(WETH.address, USDC.address, AMOUNT, self._wallet, SLIPPAGE_BPS)
-        quote, _ = self._client.run(
-            approved_quote(request, self._account, POLLING, lambda _: None, has_node=True)
+        plan, _ = self._client.run(
+            approved_plan(request, self._account, POLLING, lambda _: None, has_node=True)
         )
         before = node(NodeCall("evm_snapshot", (), str))
-        public = self._publicly(quote)
+        public = self._publicly(plan.quote)
         progress.say("public     sent to the public mempool, mined", "yellow")
         height = NodeCall("eth_blockNumber", (), lambda number: int(number, 16))
         seen = node(height)

@@ -1,14 +1,19 @@
-"""A file of what was signed for each order, so that a later command need not ask the service."""
+"""Files of what was signed here, so that a later command need not ask the service."""
 
 import contextlib
 import os
 from collections import UserDict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 import msgspec
 
 from quietswap.client.flows.finality import SubmittedTransaction
+from quietswap.client.node_calls import approval_of
+
+T = TypeVar("T")
 
 
 class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
@@ -19,23 +24,68 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._path = state_home() / "quietswap" / "orders.jsonl"
-        with contextlib.suppress(OSError):
-            for line in self._path.read_bytes().splitlines():
-                with contextlib.suppress(msgspec.DecodeError):  # the write of a line was cut off
-                    sent = msgspec.json.decode(line, type=SubmittedTransaction)
-                    self.data.setdefault(sent.order_id or "", sent)
+        self.path = _path("orders.jsonl")
+        for sent in _lines("orders.jsonl", SubmittedTransaction):
+            self.data.setdefault(sent.order_id or "", sent)
 
     def __setitem__(self, order_id: str, sent: SubmittedTransaction) -> None:
         """Keep it. Where the file cannot be written, warn: the order is submitted already."""
         self.data[order_id] = sent
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self._path, "ab", opener=lambda name, how: os.open(name, how, 0o600)) as file:
-                file.write(b"\n" * bool(file.tell()) + msgspec.json.encode(sent))
-        except OSError as error:
-            text = f"careful: {self._path} was not written ({error.strerror}): to cancel {order_id}"
-            click.echo(f"{text}, give --nonce {sent.nonce}", err=True)
+        _append("orders.jsonl", sent, f"to cancel {order_id}, give --nonce {sent.nonce}")
+
+
+class SignedApproval(msgspec.Struct, frozen=True, rename="camel"):
+    """An approval that was signed here; `amount` in smallest units, 0 for a revocation."""
+
+    wallet: str
+    token: str
+    router: str
+    amount: str
+    tx_hash: str
+    nonce: int
+
+
+class SignedApprovals:
+    """The approvals that were signed here, one line of JSON each: no service knows of them."""
+
+    def of(self, wallet: str, token: str | None = None) -> list[SignedApproval]:
+        """Return those of a wallet, the newest first; of one token, if it is named."""
+        return [
+            each
+            for each in reversed([*_lines("approvals.jsonl", SignedApproval)])
+            if each.wallet.lower() == wallet.lower()
+            and (token is None or each.token.lower() == token.lower())
+        ]
+
+    def keep(self, wallet: str, transaction: dict[str, Any], tx_hash: str) -> None:
+        """Append the transaction if it is an approval. Where the file cannot be written, warn."""
+        approved = approval_of(str(transaction["data"]))
+        if approved is not None:
+            router, amount = approved
+            token, nonce = transaction["to"], transaction["nonce"]
+            line = SignedApproval(wallet, token, router, str(amount), tx_hash, nonce)
+            _append("approvals.jsonl", line, "the history will not show this approval")
+
+
+def _path(name: str) -> Path:
+    return state_home() / "quietswap" / name
+
+
+def _lines(name: str, kind: type[T]) -> Iterator[T]:
+    with contextlib.suppress(OSError):
+        for line in _path(name).read_bytes().splitlines():
+            with contextlib.suppress(msgspec.DecodeError):  # the write of a line was cut off
+                yield msgspec.json.decode(line, type=kind)
+
+
+def _append(name: str, line: SubmittedTransaction | SignedApproval, without: str) -> None:
+    path = _path(name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "ab", opener=lambda at, how: os.open(at, how, 0o600)) as file:
+            file.write(b"\n" * bool(file.tell()) + msgspec.json.encode(line))
+    except OSError as error:
+        click.echo(f"careful: {path} was not written ({error.strerror}): {without}", err=True)
 
 
 def state_home() -> Path:

@@ -70,11 +70,18 @@ def quote_cancel(order_id: str) -> ApiCall[orders.CancelQuoteResponse]:
 
 
 def order_history(
-    wallet: str, *, limit: int, offset: int, status: str | None, kind: str | None
+    wallet: str,
+    *,
+    limit: int,
+    offset: int,
+    status: str | None,
+    kind: str | None,
+    as_of: int | None = None,
 ) -> ApiCall[orders.OrderHistoryResponse]:
     path, query = f"{MEV}/orders/user/{segment(wallet)}", page_query(limit, offset)
     query |= {} if status is None else {"status": status}
     query |= {} if kind is None else {"kind": kind}
+    query |= {} if as_of is None else {"asOf": str(as_of)}
     return ApiCall("GET", path, orders.OrderHistoryEnvelope, query=query)
 
 

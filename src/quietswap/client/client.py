@@ -13,11 +13,13 @@ from quietswap.client.api_calls import API, MEV, ApiCall, page_query, segment
 from quietswap.client.errors import StatusContradiction
 from quietswap.client.flows import cancel as cancel_flow
 from quietswap.client.flows import finality
+from quietswap.client.flows import plan as plan_flow
 from quietswap.client.flows import swap as swap_flow
 from quietswap.client.flows import wrap as wrap_flow
 from quietswap.client.flows.cancel import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform, run, run_async
 from quietswap.client.flows.finality import OrderEnd, SignedOrders
+from quietswap.client.flows.plan import SwapPlan
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.swap import SwapResult
@@ -154,9 +156,15 @@ class Methods:
         offset: int = 0,
         status: OrderState | None = None,
         kind: OrderKindFilter | None = None,
+        as_of: int | None = None,
     ) -> ApiCall[order_api.OrderHistoryResponse]:
-        """Return one page (1 to 200) of a wallet's orders of one kind (swaps), or of any kind."""
-        return api_calls.order_history(wallet, limit=limit, offset=offset, status=status, kind=kind)
+        """Return one page (1 to 200) of a wallet's orders of one kind (swaps), or of any kind.
+
+        `as_of`: the `total` of your first page, so that further pages show each order once.
+        """
+        return api_calls.order_history(
+            wallet, limit=limit, offset=offset, status=status, kind=kind, as_of=as_of
+        )
 
     @_Method
     def order_stats(self, days: int = 7) -> ApiCall[exports.OrderStatsResponse]:
@@ -306,6 +314,16 @@ class Methods:
         return swap_flow.swap(
             request, signer, self.polling, watch, self.orders, has_node=self._has_node
         )
+
+    @_Method
+    def plan(self, request: SwapRequest, watch: swap_flow.Watch = _unwatched) -> Flow[SwapPlan]:
+        """Return what `swap` would sign, and whether it may be signed; nothing is signed.
+
+        The quote passed all checks. Without an approval to sign first, it is tried at the caller's
+        own node. `refusal` is what `swap` would raise; what it would ask `confirm` is
+        `needs_consent`. Raises UnsafeQuote for a quote that nobody may sign.
+        """
+        return plan_flow.swap_plan(request, self.polling, watch, has_node=self._has_node)
 
     @_Method
     def cancel_quote(self, order_id: str) -> ApiCall[order_api.CancelQuoteResponse]:

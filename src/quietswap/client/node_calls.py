@@ -137,6 +137,14 @@ def approval_data(spender: str, amount: int) -> str:
     return "0x" + (_APPROVE + _word(spender) + amount.to_bytes(32)).hex()
 
 
+def approval_of(data: str) -> tuple[str, int] | None:
+    """Return spender and amount of the calldata of an `approve`; None for any other."""
+    raw = octets(data)
+    if raw[:4] != _APPROVE or len(raw) != 4 + 64:
+        return None
+    return from_any_case("0x" + raw[16:36].hex()), int.from_bytes(raw[36:])
+
+
 CHAIN_ID = NodeCall("eth_chainId", (), number)
 TIP = NodeCall("eth_maxPriorityFeePerGas", (), number)
 """The node's suggested priority fee, in wei per gas."""

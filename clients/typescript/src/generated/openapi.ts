@@ -5438,6 +5438,11 @@ export interface operations {
                  */
                 offset?: number;
                 /**
+                 * @description The `total` of your first page: orders that arrived since are skipped, so that each order comes once. 0: not given.
+                 * @example 0
+                 */
+                asOf?: number;
+                /**
                  * @description Only orders in this status.
                  * @example confirmed
                  */

@@ -33,6 +33,9 @@ def history(
     Lists orders submitted with this API key, in the states that the service reports. One order is
     compared with the receipt at --rpc-url, if this machine signed it.
 
+    --kind approval and --kind any also list the approvals that were signed on this machine, which
+    your own node sent: the service does not know them.
+
     With --follow, exit code 0 means that the order is confirmed, 1 that it came to nothing, 4 that
     it may still be mined, or was mined although the service reports a failure.
     """
@@ -41,7 +44,11 @@ def history(
         return
     if follow:
         raise click.UsageError("--follow needs --order ID")
+    import msgspec
+
+    from quietswap.cli.output.approvals import approvals_table, signed_approvals
     from quietswap.cli.output.orders import history_table
+    from quietswap.rules.wire import member_names
 
     with context.client() as client:
         found = client.order_history(
@@ -51,8 +58,16 @@ def history(
             status=status,  # type: ignore[arg-type]
             kind=kind,  # type: ignore[arg-type]
         )
-        if context.result(found):
+        if kind not in ("approval", "any"):
+            if context.result(found):
+                context.screen.print(history_table(found, client, context))
+            return
+        signed = signed_approvals(own_wallet(wallet), client, context)
+        names = member_names(type(found))
+        members = dict(zip(names, msgspec.structs.astuple(found), strict=True))
+        if context.result(members | {"signedHere": signed}):
             context.screen.print(history_table(found, client, context))
+            context.screen.print(approvals_table(signed, client, context))
 
 
 def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -> None:

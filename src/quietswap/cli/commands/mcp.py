@@ -3,13 +3,19 @@
 import asyncio
 import importlib.util
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.options.connection import read_secret, require_terminal, with_context
+from quietswap.cli.options.connection import (
+    FiniteRange,
+    read_secret,
+    require_terminal,
+    with_context,
+)
 from quietswap.cli.options.signing import WalletSigner, chosen_signer, signer_options
 
 if TYPE_CHECKING:
@@ -38,6 +44,11 @@ _LEAST_TOKEN = 32
     " a limit nothing is signed here.",
 )  # fmt: skip
 @click.option(
+    "--max-loss", type=FiniteRange(0, 100), default=3.0, show_default=True, metavar="PERCENT",
+    help="The most that a swap may lose. No tool accepts more, whatever a model asks for; 100 also"
+    " permits pairs without a known price.",
+)  # fmt: skip
+@click.option(
     "--confirm", "asks", type=click.Choice(["client", "terminal"]), default="client",
     show_default=True,
     help="Who asks you before a signature: the client of the protocol, or this terminal (with"
@@ -47,7 +58,7 @@ _LEAST_TOKEN = 32
 @with_context
 def mcp(
     *, context: CommandContext, port: int | None, token_file: Path | None,
-    limits: tuple[str, ...], asks: str, **signing: Any,
+    limits: tuple[str, ...], max_loss: float, asks: str, **signing: Any,
 ) -> None:  # fmt: skip
     """Serve tools for a model: search tokens, quote, explain, prepare, submit, follow, cancel.
 
@@ -62,7 +73,7 @@ def mcp(
     signer = _signer(signing, over_http=port is not None, asks=asks) if limits else None
     if signer is None and any(signing[name] for name in ("password_file", "sign_with")):
         raise click.UsageError("a signer needs --limit TOKEN=AMOUNT: without it nothing is signed")
-    asyncio.run(_serve(context, port, token, signer, limits, asks))
+    asyncio.run(_serve(context, port, token, signer, limits, asks, Decimal(str(max_loss))))
 
 
 mcp.params = [each for each in mcp.params if each.name not in ("as_json", "raw")]
@@ -104,6 +115,7 @@ async def _serve(
     signer: WalletSigner | None,
     limits: tuple[str, ...],
     asks: str,
+    max_loss: Decimal,
 ) -> None:
     from quietswap.cli.mcp.prepare import Preparer
     from quietswap.cli.mcp.server import make_server, serve_http, serve_stdio
@@ -112,7 +124,8 @@ async def _serve(
     # the longest waits in a tool: many clients give up a call after a minute
     polling = PollingPolicy(patience_s=45.0, doubt_s=24.0)
     async with context.async_client(polling) as client:
-        preparer = Preparer(client, has_node=context.rpc_url is not None)
+        has_node = context.rpc_url is not None
+        preparer = Preparer(client, has_node=has_node, max_loss_percent=max_loss)
         local = None if signer is None else await _local(preparer, signer, limits, asks)
         server = make_server(preparer, local)
         if port is None or token is None:

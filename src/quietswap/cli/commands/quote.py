@@ -23,7 +23,7 @@ def quote(
     USDC
     """
     from quietswap.cli.options.trade import token_pair, units_of
-    from quietswap.cli.output.quote import loss_notice, summary
+    from quietswap.cli.output.quote import loss_notice, summary, terms
     from quietswap.client.flows.quote_checks import SwapRequest
     from quietswap.client.flows.quoting import judge_quote
 
@@ -35,6 +35,7 @@ def quote(
         found = client.quote(request)
     if context.result(found):
         context.screen.print(summary(found, selling, buying))
+        context.screen.print(terms(found, selling, buying))
         if (notice := loss_notice(judge_quote(found, slippage_bps))) is not None:
             context.screen.print(notice)
 

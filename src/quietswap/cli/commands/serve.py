@@ -1,6 +1,9 @@
 """`quietswap serve`: the API on granian, TLS 1.3 or loopback only."""
 
 import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,9 +60,8 @@ def serve(
             facts["secrets"] = [{"setting": it.setting, "from": it.origin} for it in secrets]
         click.echo(json.dumps({"ok": not faults, "faults": faults, **facts}))
         raise click.exceptions.Exit(USAGE if faults else 0)
-    if faults:
-        head = "the settings have faults" if check else "quietswap cannot start"
-        raise click.UsageError(f"{head}:\n" + "\n".join(f"- {f}" for f in faults))
+    if faults and check:
+        raise click.UsageError("the settings have faults:\n" + _listed(faults))
     if check:
         click.echo(_summary(settings))
         if stores:
@@ -69,10 +71,35 @@ def serve(
         for line in (*lines, *(f"{one.setting}: from {one.origin}" for one in secrets)):
             click.echo(line)
         return
-    from quietswap.service.server.process import run_server
+    with _ending_as_logged(settings):
+        if faults:
+            raise click.UsageError(f"{_CANNOT_START}\n{_listed(faults)}")
+        from quietswap.service.server.process import run_server
 
-    _begin_on_storage(context, shared=bool(settings.storage.redis_url))
-    run_server(settings, settings_path, {name: str(value) for name, value in given.items()})
+        _begin_on_storage(context, shared=bool(settings.storage.redis_url))
+        run_server(settings, settings_path, {name: str(value) for name, value in given.items()})
+
+
+_CANNOT_START = "quietswap cannot start:"
+
+
+def _listed(faults: list[str]) -> str:
+    return "\n".join(f"- {fault}" for fault in faults)
+
+
+@contextmanager
+def _ending_as_logged(settings: Settings) -> Iterator[None]:
+    """Report a failed start as a line of the log where that is JSON and nobody reads along."""
+    try:
+        yield
+    except click.ClickException as error:
+        if settings.observe.log_format != "json" or sys.stderr.isatty():
+            raise
+        from quietswap.service import observe
+
+        observe.write_logs(settings.observe)
+        observe.start_failed(error.format_message().removeprefix(_CANNOT_START).strip())
+        raise click.exceptions.Exit(error.exit_code) from error
 
 
 def _findings(
@@ -85,6 +112,8 @@ def _findings(
         faults = start_checks.store_faults(settings)
     if node and not faults:
         faults, warnings = start_checks.node_findings(settings)
+    if check and not faults:
+        warnings = [*warnings, *start_checks.port_warnings(settings.server)]
     if check and not faults and settings.server.tls_cert:
         late = validity_fault(settings.server.tls_cert, datetime.now(UTC))
         faults = [f"server.tls_cert: {late}"] if late else []

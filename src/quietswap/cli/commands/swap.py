@@ -80,8 +80,8 @@ def swap(
     Shows the promised and simulated output of each source, asks, approves the router if needed,
     simulates the swap on your own node, signs on this machine, submits and follows the order.
     Exit code 0 means confirmed with at least the minimum received, 1 that nothing was swapped, 4
-    that it may still be mined (check before you swap again), 5 that less than the minimum was
-    received.
+    that the swap or its approval may still be mined (check before you swap again), 5 that less than
+    the minimum was received. This holds after Ctrl-C, too.
 
     A loss of 3 % or more is asked for in words, of 15 % or more it has to be typed. It is the worst
     of price impact, distance below Chainlink's prices, slippage, and gas above a tenth of the

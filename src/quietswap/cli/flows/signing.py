@@ -16,12 +16,11 @@ from quietswap.cli.output.errors import error_name
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 from quietswap.cli.output.lost_output import goes_on_without_output
 from quietswap.cli.output.order_progress import OrderProgress
-from quietswap.cli.output.quote import facts, loss_notice
+from quietswap.cli.output.quote import facts
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import OutcomeWatch, QuietswapClient, TransactionOutcome
 from quietswap.client.errors import ClientError, QuoteDeclined, TransactionHashMismatch
 from quietswap.client.flows.polling import find_open_order
-from quietswap.client.flows.quoting import require_consent
 from quietswap.rules.safety.loss import Loss
 from quietswap.rules.wire import TERMINAL
 
@@ -107,6 +106,11 @@ class SigningFlow:
         """Whether the signed transaction of this command can have reached the service."""
         return bool(self._signer.called)
 
+    @property
+    def _has_open_approval(self) -> bool:
+        """Whether an approval was signed that no block is known to have."""
+        return False
+
     def _open_order(self) -> dict[str, Any]:
         """Return the JSON members that name the order after an interruption."""
         return {}
@@ -124,15 +128,17 @@ class SigningFlow:
             self._context.result(body | self._signer.signed())
             return UNDECIDED
         self._progress.stop()
-        approved = bool(self._signer.called)
+        approved, is_open = bool(self._signer.called), self._has_open_approval
         what = "the swap was not signed, but an approval was" if approved else "nothing was signed"
+        what += ", which may still be mined" if is_open else ""
         self._context.say(f"Interrupted: {what}.", "yellow")
-        body = {"ok": False, "error": "ABORTED", "message": f"stopped; {what}"}
+        name = "LEFT_OPEN" if is_open else "ABORTED"
+        body = {"ok": False, "error": name, "message": f"stopped; {what}"}
         if approved:
             self._print_signed()
             body |= self._signer.signed()
         self._context.result(body)
-        return REFUSED
+        return UNDECIDED if is_open else REFUSED
 
     def _print_signed(self) -> None:
         """Print nonce and hash of the transaction that was signed last."""
@@ -185,22 +191,6 @@ class SigningFlow:
         if has < needs:
             held, needed = token.show(has), token.show(needs)
             raise QuoteDeclined(f"the wallet holds {held}, the {what} needs {needed}")
-
-    def _unaccepted(self, loss: Loss, most: int, *, has_floor: bool = False) -> Loss | None:
-        """Print what may be lost. Return it if it is more than `most` basis points.
-
-        Raises QuoteDeclined with --yes, which accepts no such loss.
-        """
-        if (notice := loss_notice(loss)) is not None:
-            self._context.screen.print(notice)
-        if self._yes:
-            require_consent(loss, most, None, None, has_floor=has_floor)
-        return loss if loss.exceeds(most, has_floor=has_floor) else None
-
-    def _confirm_loss(self, _: object, loss: Loss) -> bool:
-        """Ask for a loss in words."""
-        self._progress.stop()
-        return confirm_loss(loss)
 
     def _confirm(self, doing: str = "submitting", loss: Loss | None = None) -> bool:
         """Ask whether to sign. If yes, unlock the key and start the progress clock.

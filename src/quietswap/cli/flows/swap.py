@@ -2,7 +2,6 @@
 
 import contextlib
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import click
@@ -14,10 +13,9 @@ from quietswap.cli.output import quote as output
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.order_progress import final_text
 from quietswap.cli.output.tokens import DisplayToken
-from quietswap.client import OutcomeWatch, SwapRequest, SwapSimulation, errors, node_calls
+from quietswap.client import OutcomeWatch, SwapPlan, SwapRequest, SwapSimulation, errors, node_calls
 from quietswap.client.errors import ApiError, ClientError
-from quietswap.client.flows import quoting, reference_price
-from quietswap.client.flows.approvals import ApprovalSent, Approved, approval_cost
+from quietswap.client.flows.approvals import ApprovalSent, Approved
 from quietswap.client.flows.polling import find_open_order
 from quietswap.client.flows.swap import Event, SwapResult
 from quietswap.rules.contract.orders import OrderStatusResponse, SwapOrderResponse
@@ -37,37 +35,32 @@ AGAIN = (
     "accept-unbound",
 )
 """Options of `swap` that the retry command repeats."""
+_SAME_BPS = 50
+"""A loss that is so little above the confirmed one is not asked for again."""
 
 
 class SwapRun(SigningFlow):
     """Runs the client's swap flow; prints its events and the result."""
 
-    _asked: SwapRequest
-    """What is checked here, after the quote is shown; the client's flow accepts any loss."""
     _request: SwapRequest
     _sell: DisplayToken
     _buy: DisplayToken
-    _loss: Loss | None = None
-    """What must be confirmed of the latest quote."""
-    _agreed: SwapQuoteResponse | None = None
-    """What later quotes are compared with."""
-    _latest: SwapQuoteResponse | None = None
-    """What is signed if it is accepted."""
+    _plan: SwapPlan | None = None
+    """The newest plan of the client's flow, which decides; here it is shown."""
+    _agreed: SwapPlan | None = None
+    """What was accepted; later plans are compared with it."""
+    _asks = False
+    """Whether the loss of the newest plan is to be asked for, instead of a plain question."""
     _order_id: str | None = None
     _no_order = "no response with an order"
     _has_ended = False
-    _approves = False
+    _approved = 0
+    """Approvals that a block has."""
 
     def __call__(self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken) -> None:
         """Swap; the exit codes are those of `quietswap.cli.output.exit_codes`."""
-        self._asked = replace(request, confirm=None if self._yes else self._confirm_loss)
-        self._request = replace(
-            request,
-            accept=self._accept,
-            at_least=None,
-            max_impact_percent=None,
-            max_loss_percent=Decimal(100),
-        )
+        confirm = None if self._yes else self._confirm_loss
+        self._request = replace(request, accept=self._accept, confirm=confirm)
         self._sell, self._buy = sell, buy
         try:
             result = self._run(self._swapped)
@@ -153,132 +146,142 @@ class SwapRun(SigningFlow):
         self._print_signed()
         self._context.approval["approval"] = self._signer.signed()
 
-    def _accept(self, quote: SwapQuoteResponse) -> bool:
-        """Show the quote and ask. Ask again only if a new quote is worse than the accepted one."""
-        agreed, screen, self._latest = self._agreed, self._context.screen, quote
-        change = None if agreed is None else self._changes(quote, agreed)
+    def _planned(self, plan: SwapPlan) -> None:
+        """Keep a plan. Show one that the flow is about to refuse: it raises why."""
+        self._plan = plan
+        if plan.refusal is not None:
+            self._progress.stop()
+            if self._agreed is not None:
+                self._print_change(self._changes(plan, self._agreed))
+            self._show(plan)
+
+    def _accept(self, _: SwapQuoteResponse) -> bool:
+        """Show the plan and ask. Ask again only if a new one is worse than the accepted one.
+
+        A loss that the request does not accept is asked for by the flow, in words.
+        """
+        plan, agreed = self._newest, self._agreed
+        change = None if agreed is None else self._changes(plan, agreed)
         if agreed is not None and self._context.rpc_url is None:
-            _require_submittable(quote)
+            _require_submittable(plan.quote)
         if agreed is not None and change is None:
             return True
         self._progress.stop()
-        if change is not None:
-            screen.print()
-            screen.print(Text(change, "yellow"))
-        self._show(quote)
+        self._print_change(change)
+        self._show(plan)
         if change is not None and self._yes:
-            return agreed is not None and quote.buy_amount >= agreed.min_buy_amount
-        if not self._confirm("approving" if self._approves else "submitting", self._loss):
+            return agreed is not None and plan.quote.buy_amount >= agreed.quote.min_buy_amount
+        self._asks = plan.needs_consent
+        if not self._asks and not self._confirm(self._doing):
             return False
-        self._agreed = quote
+        self._agreed = plan
         return True
 
-    def _changes(self, quote: SwapQuoteResponse, agreed: SwapQuoteResponse) -> str | None:
-        """Return what is worse in a new quote than in the accepted one, or None."""
-        if quote.min_buy_amount < agreed.min_buy_amount:
+    def _print_change(self, change: str | None) -> None:
+        if change is not None:
+            self._context.screen.print()
+            self._context.screen.print(Text(change, "yellow"))
+
+    def _confirm_loss(self, _: object, loss: Loss) -> bool:
+        """Ask for a loss in words, unless one like it was confirmed and nothing became worse."""
+        agreed = self._agreed
+        if not self._asks and agreed is not None and loss.bps <= agreed.loss.bps + _SAME_BPS:
+            return True
+        self._progress.stop()
+        self._asks = False
+        if not self._confirm(self._doing, loss):
+            return False
+        self._agreed = replace(self._newest, loss=loss)
+        return True
+
+    @property
+    def _newest(self) -> SwapPlan:
+        assert self._plan is not None  # the flow tells a plan before it asks
+        return self._plan
+
+    @property
+    def _doing(self) -> str:
+        return "approving" if self._newest.approvals else "submitting"
+
+    def _changes(self, plan: SwapPlan, agreed: SwapPlan) -> str | None:
+        """Return what is worse in a new plan than in the accepted one, or None."""
+        quote, before = plan.quote, agreed.quote
+        if quote.min_buy_amount < before.min_buy_amount:
             return "The market moved: this quote is worse."
-        if quote.dex_route.target != agreed.dex_route.target:
+        if quote.dex_route.target != before.dex_route.target:
             return "Another source is best now: the swap would call another router."
-        if not self._approves and self._is_other_nonce(quote, agreed):
+        if not agreed.approvals and self._is_other_nonce(plan, agreed):
             return "The service names another nonce: it may be that of an open order."
-        if _params(quote).max_gas_cost > 2 * _params(agreed).max_gas_cost:
+        if plan.params.max_gas_cost > 2 * agreed.params.max_gas_cost:
             return "The maximum fee has more than doubled."
         return None
 
-    def _is_other_nonce(self, quote: SwapQuoteResponse, agreed: SwapQuoteResponse) -> bool:
+    def _is_other_nonce(self, plan: SwapPlan, agreed: SwapPlan) -> bool:
         """Return whether the nonce changed, and no node of the caller's own checks it."""
         if self._context.rpc_url is not None and not self._request.any_nonce:
             return False
-        return _params(quote).nonce != _params(agreed).nonce
+        return plan.params.nonce != agreed.params.nonce
 
-    def _show(self, quote: SwapQuoteResponse) -> None:
-        screen = self._context.screen
-        approves = self._context.rpc_url is not None and self._request.approval != "never"
+    def _show(self, plan: SwapPlan) -> None:
+        screen, quote, facts = self._context.screen, plan.quote, plan.wallet
+        approves = facts is not None and self._request.approval != "never"
         screen.print(output.summary(quote, self._sell, self._buy, approves=approves))
-        if self._context.rpc_url is not None:
-            self._check_funds(quote)
-        else:
+        if facts is None:
             _require_submittable(quote)
-        floor = self._asked.at_least
+        else:
+            self._require_funds(facts.sell_balance, quote.sell_amount, self._sell, "swap")
+        floor = self._request.at_least
         if floor is not None and quote.min_buy_amount < floor:
             least = self._buy.show(floor)
             raise errors.QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
-        self._compare(quote)
+        if plan.reference is not None and (below := plan.below_percent) is not None:
+            screen.print(output.compared(plan.reference, below, self._buy))
+        if (notice := output.loss_notice(plan.loss)) is not None:
+            screen.print(notice)
+        if plan.refusal is None:
+            self._show_signatures(plan)
+
+    def _show_signatures(self, plan: SwapPlan) -> None:
+        """Show what is to be signed: for whom, the approvals, and the swap."""
         self._print_signer()
-        params, router = _params(quote), f"router of {quote.source}"
-        nonce, approval_wei = Text(str(params.nonce)), 0
-        if self._context.rpc_url is None:
+        params, facts = plan.params, plan.wallet
+        nonce, target = Text(str(params.nonce)), f"router of {plan.quote.source}"
+        if facts is None:
             self._print_warning(output.UNCHECKED, "unchecked")
+        elif plan.approvals:
+            self._show_approvals(plan)
+            count = len(plan.approvals)
+            each = "the approval" if count == 1 else f"{count} approvals"
+            nonce = Text(f"from {facts.next_nonce}: first for {each}, then for the swap")
+            if self._request.replace:  # otherwise the client's flow refuses
+                self._warn_of_open_orders()
         else:
-            counted = self._client.node(node_calls.nonce(self._request.wallet))
-            nonce = output.nonce_to_sign(params.nonce, counted)
-            form = self._show_allowance(quote)
-            self._approves = form is None
-            if form is None:
-                # Before the public approval: its gas would be paid for a swap that is declined.
-                self._client.run(quoting.recheck_with_gas(quote, self._asked, quote.estimated_gas))
-                approval_wei = self._approval_cost(quote)
-                nonce = Text(f"from {counted}: first for the approval, then for the swap")
-                if self._request.replace:  # otherwise the client's flow refuses
-                    self._warn_of_open_orders()
-            elif form is not quote:
-                params, router = _params(form), "the wallet itself: approval and swap in one"
-        screen.print(output.to_sign(params, router, nonce, approval_wei=approval_wei))
-
-    def _compare(self, quote: SwapQuoteResponse) -> None:
-        """Compare the quote with Chainlink prices at the caller's node, and judge its loss.
-
-        Raises QuoteDeclined.
-        """
-        found, below, asked = None, None, self._asked
-        if self._context.rpc_url is not None:
-            found = self._client.run(reference_price.find(asked))
-        if found is not None:
-            below = found.below_percent(quote, asked.slippage_bps)
-            self._context.screen.print(output.compared(found, below, self._buy))
-        reference_price.require_fair(quote, asked, found)
-        loss = quoting.judge_quote(quote, asked.slippage_bps, below)
-        floor = asked.at_least is not None
-        self._loss = self._unaccepted(loss, quoting.most_bps(asked), has_floor=floor)
-
-    def _check_funds(self, quote: SwapQuoteResponse) -> None:
-        held = self._client.node(node_calls.token_balance(quote.sell_token, self._request.wallet))
-        self._require_funds(held, quote.sell_amount, self._sell, "swap")
-
-    def _show_allowance(self, quote: SwapQuoteResponse) -> SwapQuoteResponse | None:
-        """Show the approval, if one is needed. Return what is signed; None after an approval."""
-        router = quote.dex_route.target
-        call = node_calls.allowance(quote.sell_token, self._request.wallet, router)
-        allowed = self._client.node(call)
-        if allowed >= quote.sell_amount:
-            return quote
-        amount = self._sell.show(quote.sell_amount)
-        if self._request.batch:
-            form = self._client.run(quoting.batched_quote(quote, self._request, allowed))
-            text = f"in the same transaction: {output.short(router)} may move exactly {amount}"
+            nonce = output.nonce_to_sign(params.nonce, facts.next_nonce)
+        if plan.is_batched:
+            router = output.short(plan.quote.dex_route.target)
+            amount = self._sell.show(plan.quote.sell_amount)
+            text = f"in the same transaction: {router} may move exactly {amount}"
             self._print_warning(text, "approve")
-            return form
-        polling = self._client.polling
-        self._client.run(quoting.require_approvable(self._request, router, allowed, polling))
+            target = "the wallet itself: approval and swap in one"
+        cost = plan.approval_gas_wei
+        self._context.screen.print(output.to_sign(params, target, nonce, approval_wei=cost))
+
+    def _show_approvals(self, plan: SwapPlan) -> None:
+        router, count = output.short(plan.quote.dex_route.target), len(plan.approvals)
+        amount = self._sell.show(plan.quote.sell_amount)
         if self._request.approval == "max":
             amount = f"any amount of {self._sell.symbol}"
-        self._print_warning(f"first, publicly: {output.short(router)} may move {amount}", "approve")
-        return None
-
-    def _approval_cost(self, quote: SwapQuoteResponse) -> int:
-        wallet, approval = self._request.wallet, self._request.approval
-        token, router, amount = quote.sell_token, quote.dex_route.target, quote.sell_amount
-        return self._client.run(
-            approval_cost(
-                token=token, router=router, amount=amount, wallet=wallet, approval=approval
-            )
-        )
+        how = "" if count == 1 else f" in {count} transactions, as the token first resets it to 0"
+        self._print_warning(f"first, publicly{how}: {router} may move {amount}", "approve")
 
     def _print_event(self, event: Event) -> None:
-        if isinstance(event, ApprovalSent):
+        if isinstance(event, SwapPlan):
+            self._planned(event)
+        elif isinstance(event, ApprovalSent):
             self._progress.say(f"approval   sent with nonce {event.nonce}, in no block yet")
             self._progress.say(f"tx {event.tx_hash}")
         elif isinstance(event, Approved):
+            self._approved += 1
             amount = "no limit"
             if event.amount < node_calls.UINT256_MAX:
                 amount = self._sell.show(event.amount)
@@ -286,8 +289,6 @@ class SwapRun(SigningFlow):
             self._progress.say(f"approved   {amount} for {output.short(event.router)} {block}")
         elif isinstance(event, SwapSimulation):
             self._progress.say(output.tried(event, self._buy))
-            if (quote := self._latest) is not None:
-                self._client.run(quoting.recheck_with_gas(quote, self._asked, event.gas_used))
         elif isinstance(event, OutcomeWatch):
             self._no_order = event.why
             self._print_watch(event)
@@ -307,6 +308,10 @@ class SwapRun(SigningFlow):
     @property
     def _may_be_submitted(self) -> bool:
         return self._order_id is not None or self._swap_is_signed
+
+    @property
+    def _has_open_approval(self) -> bool:
+        return len(self._signer.called) > self._approved
 
     def _open_order(self) -> dict[str, Any]:
         return {"orderId": self._order_id}

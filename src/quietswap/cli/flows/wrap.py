@@ -1,19 +1,17 @@
 """`quietswap wrap` and `unwrap` at a terminal: prompt, progress and balances."""
 
 from dataclasses import replace
-from decimal import Decimal
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from quietswap.cli.flows.signing import SAME_NONCE, SigningFlow, is_open_mismatch
 from quietswap.cli.interrupts import signals_as_ctrl_c
-from quietswap.cli.output.quote import facts, to_sign
+from quietswap.cli.output.quote import facts, loss_notice, to_sign
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
-from quietswap.client import ClientError, MayBeMined, OutcomeWatch, errors, node_calls
-from quietswap.client.flows.wrap import Event, WrapRequest, WrapResult, judge_quote
+from quietswap.client import ClientError, MayBeMined, OutcomeWatch, errors
+from quietswap.client.flows.wrap import Event, WrapPlan, WrapRequest, WrapResult
 from quietswap.rules.contract.wraps import WrapOrderResponse, WrapQuoteResponse
-from quietswap.rules.safety.loss import Loss, accepted_bps
 
 _UNDECIDED = errors.OrderStillOpen, errors.ServiceUnreachable, errors.TransactionHashMismatch
 """Errors after which a submitted transaction may still be mined, besides `MayBeMined`."""
@@ -23,17 +21,16 @@ class WrapRun(SigningFlow):
     """Runs the client's wrap flow; prints its events and the result."""
 
     _request: WrapRequest
-    _most: int
+    _plan: WrapPlan
     _tx_hash: str | None = None
 
     def __call__(self, request: WrapRequest) -> None:
         """Convert; exit code 1 unless it is mined (or submitted, where there is no node)."""
-        self._most = accepted_bps(request.max_loss_percent)
         self._request = replace(
             request,
-            accept=self._accept,
+            accept=lambda _: self._accept(),
+            confirm=None if self._yes else lambda _, loss: self._confirm(loss=loss),
             replace=request.replace or not self._yes,
-            max_loss_percent=Decimal(100),
         )
         convert = self._client.convert
         self._report(self._run(lambda: convert(self._request, self._signer, self._print_event)))
@@ -50,31 +47,30 @@ class WrapRun(SigningFlow):
                 words = (self._request.operation, self._request.amount)
                 self._print_again(*words, nonce=self._signer.nonce)
 
-    def _accept(self, quote: WrapQuoteResponse) -> bool:
-        screen, (ether, weth) = self._context.screen, self._pair()
+    def _accept(self) -> bool:
+        """Show the plan and ask; a loss that is not accepted is asked for by the flow, in words."""
+        self._show(self._plan)
+        self._print_signer()
+        if self._request.replace:  # otherwise the client's flow refuses
+            self._warn_of_open_orders()
+        params = self._plan.quote.mev_protection.transaction_params
+        self._context.screen.print(to_sign(params, "WETH", Text(str(params.nonce))))
+        self._context.screen.print()
+        return self._plan.needs_consent or self._confirm()
+
+    def _show(self, plan: WrapPlan) -> None:
+        quote, screen, (ether, weth) = plan.quote, self._context.screen, self._pair()
         before, after = (ether, weth) if quote.operation == "wrap" else (weth, ether)
         give, get = before.show(quote.amount_wei), after.show(quote.amount_wei)
         screen.print(Text(f"{quote.operation} {give} into {get}", "bold"))
         self._check_funds(quote)
-        loss = self._unaccepted(self._judge(quote), self._most)
+        if (notice := loss_notice(plan.loss)) is not None:
+            screen.print(notice)
         for note in quote.notes:
             self._print_warning(note, "note")
-        self._print_signer()
-        if self._request.replace:  # otherwise the client's flow refuses
-            self._warn_of_open_orders()
-        params = quote.mev_protection.transaction_params
-        screen.print(to_sign(params, "WETH", Text(str(params.nonce))))
-        screen.print()
-        return self._confirm(loss=loss)
 
     def _pair(self) -> tuple[DisplayToken, DisplayToken]:
         return replace(ETHER, raw=self._context.raw), replace(WETH, raw=self._context.raw)
-
-    def _judge(self, quote: WrapQuoteResponse) -> Loss:
-        fee = int(quote.mev_protection.transaction_params.max_fee_per_gas)
-        if self._context.rpc_url is not None:
-            fee = self._client.node(node_calls.BASE_FEE)
-        return judge_quote(quote, fee)
 
     def _check_funds(self, quote: WrapQuoteResponse) -> None:
         """Check the converted amount. The service checks the fee. Raises QuoteDeclined."""
@@ -84,7 +80,11 @@ class WrapRun(SigningFlow):
         self._require_funds(held.wei, quote.amount_wei, token, quote.operation)
 
     def _print_event(self, event: Event) -> None:
-        if isinstance(event, WrapOrderResponse):
+        if isinstance(event, WrapPlan):
+            self._plan = event
+            if event.refusal is not None:
+                self._show(event)
+        elif isinstance(event, WrapOrderResponse):
             self._tx_hash = event.tx_hash
             self._progress.say(f"tx {event.tx_hash}")
             self._progress.name(event.status)

@@ -39,6 +39,10 @@ LONGEST_TEXT = 200
 LONGEST_ANSWER = 200_000
 """Characters of one result: more would fill a model's context."""
 _ORDER_ID = re.compile(r"[a-z]{3}_[0-9a-f]{32}", re.ASCII)
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+"""A hash is no text, whoever names it, so it always stands in its own place."""
+_STRAIGHT = str.maketrans(dict.fromkeys("‘’“”", "'"))
+"""`harmless` puts typographic quotation marks against HTML, which a model's JSON is not."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 _WITH_TRANSACTION = errors.AfterSubmission | errors.OrderStillOpen | errors.TransactionHashMismatch
 
@@ -184,10 +188,10 @@ def _members(value: WireStruct, leave_out: tuple[str, ...]) -> dict[str, Any]:
 
 def _harmless(text: object) -> Any:
     if isinstance(text, str):
-        return harmless(text, LONGEST_TEXT)
+        return harmless(text, LONGEST_TEXT).translate(_STRAIGHT)
     if isinstance(text, tuple | list):
         return [_harmless(item) for item in text]
-    return harmless(encode(text).decode(), LONGEST_TEXT)
+    return harmless(encode(text).decode(), LONGEST_TEXT).translate(_STRAIGHT)
 
 
 def _is_declared(kind: type[WireStruct], name: str, member: object) -> bool:
@@ -198,6 +202,7 @@ def _is_declared(kind: type[WireStruct], name: str, member: object) -> bool:
             member in values
             or member in VENDORS
             or _ORDER_ID.fullmatch(member) is not None
+            or _HASH.fullmatch(member) is not None
             or any(pattern.search(member) for pattern in patterns)
         )
     if isinstance(member, tuple | list):

@@ -1,41 +1,30 @@
-"""Transactions for the caller's own signer: prepared by the client's flows, submitted when signed.
-
-The flows of `quietswap.client` make all their checks before they call a signer. Here the signer
-takes the transaction and stops the flow. So what is prepared is what they would have signed.
-"""
+"""Transactions for the caller's own signer: planned by the client, submitted when signed."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal
 
-from quietswap.cli.mcp.answers import marked, order_named
+from quietswap.cli.mcp.answers import BadInput, Refused, marked, order_named
 from quietswap.cli.mcp.quotes import Kept, KeptQuote, find_token, loss_members, summary
 from quietswap.cli.options.signing import transaction_json
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import AsyncQuietswapClient, ClientError, SubmittedTransaction, SwapRequest
 from quietswap.client.flows import cancel, finality, submission_outcome, swap
-from quietswap.client.flows.approvals import publish
+from quietswap.client.flows import wrap as wrap_flow
+from quietswap.client.flows.approvals import next_approval, publish
 from quietswap.client.flows.effects import Flow
-from quietswap.client.flows.quoting import require_consent
-from quietswap.client.signing import Transaction, hash_of, sign
-from quietswap.rules.amounts import format_units
+from quietswap.client.flows.plan import SwapPlan
+from quietswap.client.flows.quote_checks import MAX_FEE_WEI
+from quietswap.client.signing import Transaction, hash_of, sign, to_sign
+from quietswap.rules.amounts import BPS, format_units
 from quietswap.rules.contract.orders import CancelQuoteResponse
-from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.contract.wraps import WrapQuoteResponse
 from quietswap.rules.safety.loss import Loss, accepted_bps
 
-Q = TypeVar("Q")
-Kind = Literal["swap", "approval", "cancel"]
-
-
-class _Stopped(Exception):
-    """The flow came to its signer, with the transaction to sign."""
-
-
-def _stop(transaction: Transaction) -> NoReturn:
-    """Stop the flow: it is the signer, and signs nothing."""
-    raise _Stopped(transaction)
+Kind = Literal["swap", "approval", "cancel", "wrap"]
+MAX_LOSS_PERCENT = Decimal(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,30 +32,45 @@ class Prepared:
     """A checked transaction. `at` is its time in s of a monotonic clock.
 
     Of a swap and its approval `kept` is the quote and `loss` what it may lose, by the service's
-    figures and by Chainlink's prices at the caller's own node. Of a cancel `cancel` is the quote.
+    figures and by Chainlink's prices at the caller's own node; `approvals` are still to sign. Of a
+    cancel and of a wrap there is their quote. `most_gas_wei` is what a signature may cost: the
+    person is asked for it, and the model is told it.
     """
 
     kind: Kind
     transaction: Transaction
     wallet: str
     at: float
+    most_gas_wei: int
     kept: KeptQuote | None = None
     loss: Loss | None = None
+    approvals: int = 0
     cancel: CancelQuoteResponse | None = None
+    wrap: tuple[wrap_flow.WrapRequest, WrapQuoteResponse] | None = None
 
     @property
     def max_gas_cost(self) -> int:
-        """The most that the gas may cost, in wei."""
-        return int(self.transaction["gas"] * self.transaction["maxFeePerGas"])
+        """The most that the gas of this transaction may cost, in wei."""
+        return _gas_of(self.transaction)
+
+
+def _gas_of(transaction: Transaction) -> int:
+    return int(transaction["gas"] * transaction["maxFeePerGas"])
 
 
 @dataclass(slots=True)
 class Preparer:
-    """Prepares and submits. `has_node`: whether the caller gave a node of its own."""
+    """Prepares and submits. `has_node`: whether the caller gave a node of its own.
+
+    No argument of a tool accepts a loss above `max_loss_percent`. With `quotes_again` a swap is
+    signed with a newer quote if the person takes long, whose gas may be twice as high.
+    """
 
     client: AsyncQuietswapClient
     has_node: bool
     monotonic: Callable[[], float] = time.monotonic
+    max_loss_percent: Decimal = MAX_LOSS_PERCENT
+    quotes_again: bool = False
     kept: Kept[Prepared] = field(
         default_factory=lambda: Kept(
             "prepared_id", "nothing prepared here has this id, or it is too old"
@@ -85,41 +89,75 @@ class Preparer:
         buy: DisplayToken,
         *,
         max_loss_percent: Decimal | None = None,
-        judges: bool = True,
     ) -> Prepared:
         """Return the swap of a fresh quote, or the approval that it needs first.
 
-        With `judges`, a loss above `max_loss_percent` (None: what needs no confirmation) is
-        declined. Raises the errors of the client's swap flow before it signs.
+        A loss above `max_loss_percent` (None: what needs no confirmation) is declined. Raises
+        BadInput for one above the process's own, and what the client's plan refuses.
         """
-        losses: list[Loss] = []
-
-        def judge(quote: SwapQuoteResponse, loss: Loss) -> bool:
-            losses.append(loss)
-            if judges:
-                floor = request.at_least is not None
-                require_consent(loss, accepted_bps(max_loss_percent), quote, None, has_floor=floor)
-            return True
-
-        # a bound of 0 has `judge` called for each loss, and slippage is one
+        if max_loss_percent is not None and max_loss_percent > self.max_loss_percent:
+            raise BadInput(
+                "max_loss_percent",
+                f"at most {self.max_loss_percent}: the person allows no more (quietswap mcp"
+                " --max-loss)",
+            )
+        most = min(accepted_bps(max_loss_percent), accepted_bps(self.max_loss_percent))
         asked = replace(
             request, approval="exact" if self.has_node else "never",
-            max_loss_percent=Decimal(0), confirm=judge,
+            max_loss_percent=Decimal(most) / 100,
         )  # fmt: skip
-        found, quote = await _stopped(
-            lambda watch: self.client.swap(asked, _stop, watch), SwapQuoteResponse
-        )
-        is_swap = found["to"].lower() == quote.dex_route.target.lower()
-        kept = KeptQuote(quote, request, sell, buy, self.monotonic())
-        kind: Kind = "swap" if is_swap else "approval"
-        return Prepared(kind, found, request.wallet, kept.at, kept, losses[-1])
+        plan = await self.client.plan(asked)
+        plan.require()
+        self._require_price(plan)
+        kept = KeptQuote(plan.quote, request, sell, buy, self.monotonic())
+        if plan.approvals:
+            first = plan.approvals[0]
+            transaction = await self.client.run(
+                next_approval(
+                    token=first.token, router=first.router, amount=first.amount,
+                    wallet=request.wallet, polling=self.client.polling,
+                    max_fee_wei=request.max_fee_wei,
+                )
+            )  # fmt: skip
+            most_gas, count = _gas_of(transaction), len(plan.approvals)
+            return Prepared(
+                "approval", transaction, request.wallet, kept.at, most_gas, kept, plan.loss, count
+            )
+        transaction = to_sign(plan.params)
+        cost = _gas_of(transaction)
+        most_gas = max(cost, min(2 * cost, MAX_FEE_WEI)) if self.quotes_again else cost
+        return Prepared("swap", transaction, request.wallet, kept.at, most_gas, kept, plan.loss)
+
+    def _require_price(self, plan: SwapPlan) -> None:
+        """Refuse a swap without a price: `at_least` of a tool is no floor of the person's."""
+        if not plan.loss.is_priced and accepted_bps(self.max_loss_percent) < BPS:
+            raise Refused(
+                "LOSS_UNKNOWN",
+                "no price of this pair is known, so it may lose everything; at_least bounds it only"
+                " if the person started quietswap mcp with --max-loss 100: nothing was prepared",
+            )
 
     async def cancel(self, request: cancel.CancelRequest) -> Prepared:
         """Return the cancel of an open order. Raises the errors of the flow before it signs."""
-        found, quote = await _stopped(
-            lambda watch: self.client.cancel(request, _stop, watch), CancelQuoteResponse
+        checked = await self.client.run(
+            cancel.checked_cancel(
+                request, lambda _: None, self.client.orders, has_node=self.has_node
+            )
         )
-        return Prepared("cancel", found, request.wallet, self.monotonic(), cancel=quote)
+        transaction, at = to_sign(checked.quote.transaction_params), self.monotonic()
+        most = _gas_of(transaction)
+        return Prepared("cancel", transaction, request.wallet, at, most, cancel=checked.quote)
+
+    async def wrap(self, request: wrap_flow.WrapRequest) -> Prepared:
+        """Return a wrap or an unwrap. Raises the errors of the flow before it signs."""
+        polling, has_node = self.client.polling, self.has_node
+        quote = await self.client.run(
+            wrap_flow.checked_wrap(request, polling, lambda _: None, has_node=has_node)
+        )
+        transaction = to_sign(quote.mev_protection.transaction_params)
+        most, at = _gas_of(transaction), self.monotonic()
+        made = request, quote
+        return Prepared("wrap", transaction, request.wallet, at, most, wrap=made)
 
     async def submit(self, prepared: Prepared, signed: str) -> dict[str, Any]:
         """Submit what the wallet signed: exactly the prepared transaction, or nothing.
@@ -135,6 +173,8 @@ class Preparer:
             receipt = await self.client.run(publish(signed, sent, self.client.polling))
             next_step = "prepare the swap again: it needs a new quote"
             return named | {"blockNumber": receipt.block_number, "next": next_step}
+        if prepared.wrap is not None:
+            return named | await self._wrapped(prepared.wrap, signed)
         flow = self._cancelled if prepared.cancel is not None else self._swapped
         try:
             return named | await self.client.run(flow(prepared, signed, sent))
@@ -154,6 +194,19 @@ class Preparer:
         finality.remember(self.client.orders, replace(sent, order_id=order_id))
         return order_named(order_id) | {"next": "follow_order"}
 
+    async def _wrapped(
+        self, made: tuple[wrap_flow.WrapRequest, WrapQuoteResponse], signed: str
+    ) -> dict[str, Any]:
+        request, quote = made
+        result = await self.client.run(
+            wrap_flow.submit(
+                quote, request, signed, self.client.polling, lambda _: None, has_node=self.has_node
+            )
+        )
+        if result.receipt is None:
+            return {"next": "list_orders with kind wrap: there is no node to read its receipt at"}
+        return {"blockNumber": result.receipt.block_number, "next": "balances"}
+
     def _cancelled(
         self, prepared: Prepared, signed: str, sent: SubmittedTransaction
     ) -> Flow[dict[str, Any]]:
@@ -167,23 +220,6 @@ class Preparer:
         return {"submitted": True, "cancel": mine, "next": "follow_order, of the order"}
 
 
-async def _stopped(
-    run: Callable[[Callable[[object], None]], Awaitable[object]], kind: type[Q]
-) -> tuple[Transaction, Q]:
-    """Run a flow up to its signer. Return the transaction to sign, and the newest quote."""
-    quotes: list[Q] = []
-
-    def watch(event: object) -> None:
-        if isinstance(event, kind):
-            quotes.append(event)
-
-    try:
-        await run(watch)
-    except _Stopped as stopped:
-        return stopped.args[0], quotes[-1]
-    raise AssertionError("a flow returns only what was signed")
-
-
 def shown(prepared: Prepared, prepared_id: str) -> dict[str, Any]:
     """Return a prepared transaction with its hash to sign (EIP-1559, EIP-2718)."""
     from eth_account.typed_transactions.typed_transaction import TypedTransaction
@@ -195,8 +231,12 @@ def shown(prepared: Prepared, prepared_id: str) -> dict[str, Any]:
         "from": prepared.wallet,
         "transaction": transaction_json(tx),
         "hashToSign": "0x" + TypedTransaction.from_dict(tx).hash().hex(),
-        "maxGasCostEth": format_units(prepared.max_gas_cost, 18),
+        "maxGasCostEth": format_units(prepared.most_gas_wei, 18),
     }
+    if prepared.approvals:
+        body["approvalsToSign"] = prepared.approvals
     if prepared.kept is not None and prepared.loss is not None:
-        body["quote"] = summary(prepared.kept) | {"loss": loss_members(prepared.loss)}
+        quote = summary(prepared.kept) | {"loss": loss_members(prepared.loss)}
+        del quote["inWholeTokens"]["maxGasCostEth"]
+        body["quote"] = quote
     return body

@@ -56,8 +56,8 @@ async def find_token(
 ) -> DisplayToken:
     """Return the token of a built-in symbol or an address, which is the symbol of other tokens.
 
-    Their decimals are those of the caller's own node, or without one those that the service tells.
-    Raises BadInput.
+    Their decimals are those of the caller's own node. Without one the service tells them: they read
+    an amount for a figure, and no amount is shown in them (`raw`). Raises BadInput.
     """
     read_with(field, tokens.refuse_ether, text)
     address = read_with(field, tokens.address_of, text)
@@ -65,7 +65,9 @@ async def find_token(
         token = await client.run(tokens.token_at(address, by_node=has_node))
     except click.UsageError as error:
         raise BadInput(field, error.message) from None
-    return token if token == tokens.KNOWN.get(token.symbol) else replace(token, symbol=address)
+    if token == tokens.KNOWN.get(token.symbol):
+        return token
+    return replace(token, symbol=address, raw=not has_node)
 
 
 def read_units(text: str, token: DisplayToken, *, smallest: bool, name: str = "amount") -> int:
@@ -95,15 +97,24 @@ def loss_members(loss: Loss) -> dict[str, Any]:
     return {"level": loss.level.value, "percent": percent(loss.bps), "inWords": str(loss)}
 
 
+def whole_tokens(**amounts: tuple[DisplayToken, int]) -> dict[str, str]:
+    """Return amounts in whole tokens; one whose decimals only the service tells is absent."""
+    return {
+        name: format_units(amount, token.decimals)
+        for name, (token, amount) in amounts.items()
+        if not token.raw
+    }
+
+
 def summary(kept: KeptQuote) -> dict[str, Any]:
     """Return amounts, value, verification and issues of a quote, with its loss."""
-    quote, buys = kept.quote, kept.buy.decimals
-    whole = {
-        "sellAmount": format_units(quote.sell_amount, kept.sell.decimals),
-        "buyAmount": format_units(quote.buy_amount, buys),
-        "minBuyAmount": format_units(quote.min_buy_amount, buys),
-        "maxGasCostEth": format_units(quote.mev_protection.transaction_params.max_gas_cost, 18),
-    }
+    quote, buys = kept.quote, kept.buy
+    whole = whole_tokens(
+        sellAmount=(kept.sell, quote.sell_amount),
+        buyAmount=(buys, quote.buy_amount),
+        minBuyAmount=(buys, quote.min_buy_amount),
+        maxGasCostEth=(tokens.ETHER, quote.mev_protection.transaction_params.max_gas_cost),
+    )
     details = "dexRoute mevProtection mevAnalysis sources alternatives loss timestamp"
     return {
         "inWholeTokens": whole,

@@ -45,6 +45,10 @@ class _StrictArguments(FuncMetadata):
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments by name. Raises pydantic.ValidationError."""
+        if "search" in arguments_to_validate and "query" in self.arg_model.model_fields:
+            known = dict(arguments_to_validate)
+            known.setdefault("query", known.pop("search"))  # its name in earlier releases
+            arguments_to_validate = known
         read = self.arg_model.model_validate(arguments_to_validate, strict=True, extra="forbid")
         return read.model_dump_one_level()
 
@@ -74,7 +78,8 @@ def make_server(preparer: Preparer, signer: LocalSigner | None = None) -> Strict
     told = _INSTRUCTIONS + (_NO_SIGNER if signer is None else signer.instructions)
     reads = (
         here.search_tokens, here.price, here.quote, here.explain_quote,
-        here.follow_order, here.list_orders, here.prepare_swap, here.prepare_cancel,
+        here.follow_order, here.list_orders, here.balances, here.prepare_swap, here.prepare_wrap,
+        here.prepare_cancel,
     )  # fmt: skip
     spends = (here.submit_signed, *((signer.tool(),) if signer else ()))
     tools = [_tool(one, _READ_ONLY) for one in reads] + [_tool(one, _SPENDS) for one in spends]

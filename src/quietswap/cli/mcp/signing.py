@@ -9,6 +9,7 @@ import contextlib
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import click
@@ -17,13 +18,16 @@ from pydantic import BaseModel, Field
 
 from quietswap.cli.mcp.answers import Refused
 from quietswap.cli.mcp.limits import SigningLimits, Spending
-from quietswap.cli.mcp.prepare import Prepared, Preparer
+from quietswap.cli.mcp.prepare import MAX_LOSS_PERCENT, Prepared, Preparer
+from quietswap.cli.mcp.quotes import KeptQuote
 from quietswap.cli.mcp.tools import PreparedArgument
 from quietswap.cli.options.signing import WalletSigner
-from quietswap.cli.output.tokens import ETHER
-from quietswap.client.flows.quote_checks import MAX_FEE_WEI
-from quietswap.client.flows.quoting import FRESH_S
+from quietswap.cli.output.tokens import ETHER, DisplayToken
+from quietswap.client.flows.plan import FRESH_S
+from quietswap.client.flows.wrap import WrapRequest
 from quietswap.client.signing import sign
+from quietswap.rules.amounts import format_units
+from quietswap.rules.contract.wraps import WrapQuoteResponse
 from quietswap.rules.foreign_text import visible
 from quietswap.rules.safety.methods import ROUTERS
 from quietswap.rules.tx.address import Address
@@ -118,6 +122,8 @@ class LocalSigner:
     def tool(self) -> Callable[..., Awaitable[dict[str, Any]]]:
         """Return the tool; its question is asked before its body runs."""
 
+        self.preparer.quotes_again = True
+
         async def ask(prepared_id: str, ctx: Context[Any, Any]) -> Elicit[Consent] | Refused | None:
             try:
                 prepared = self._own(prepared_id)
@@ -157,20 +163,19 @@ class LocalSigner:
     def _question(self, prepared: Prepared) -> Question:
         """Return what the person is asked. Of others' text it has addresses only."""
         lines, wanted = [f"Sign for {prepared.wallet}, with {self.signer.how}:"], "yes"
-        if prepared.kept is None or prepared.loss is None:
+        if prepared.wrap is not None:
+            lines.append(_wrap_line(*prepared.wrap))
+        elif prepared.kept is None or prepared.loss is None:
             nonce = prepared.transaction["nonce"]
             lines.append(f"cancel the order with nonce {nonce}: an empty transfer to itself")
-        elif prepared.kind == "approval":
-            router, sell = Address(prepared.kept.quote.dex_route.target), prepared.kept.sell
-            lines.append(f"approve {ROUTERS.get(router, 'the router')} {router} to move")
-            lines.append(f"{sell.show(_approved(prepared))} ({sell.address}), for a swap")
         else:
-            sell, buy, quote = prepared.kept.sell, prepared.kept.buy, prepared.kept.quote
-            lines.append(f"swap {sell.show(quote.sell_amount)} ({sell.address})")
-            lines.append(f"for at least {buy.show(quote.min_buy_amount)} ({buy.address}),")
-            lines.append(f"quoted: {buy.show(quote.buy_amount)}")
-            lines.append(f"It may lose: {prepared.loss}")
-            wanted = prepared.loss.word_to_type
+            if prepared.kind == "approval":
+                lines += _approval_lines(prepared, prepared.kept)
+            else:
+                lines += _swap_lines(prepared.kept)
+                wanted = prepared.loss.word_to_type
+            source = "" if self.preparer.has_node else ", by the service's figures alone"
+            lines.append(f"It may lose: {prepared.loss}{source}")
         for one in (_gas(prepared), *_sale(prepared)):
             what = "gas, at most" if one.token == ETHER else "sold"
             lines.append(f"{what} {one.token.show(one.amount)}: {self.limits.words(one)}")
@@ -189,10 +194,14 @@ class LocalSigner:
         kept, request = prepared.kept, prepared.kept.request
         # half of the slippage leaves the other half for what the price lost meanwhile
         request = replace(
-            request, at_least=int(kept.quote.min_buy_amount), max_fee_wei=_gas(prepared).amount,
+            request, at_least=int(kept.quote.min_buy_amount), max_fee_wei=prepared.most_gas_wei,
             slippage_bps=max(1, request.slippage_bps // 2),
         )  # fmt: skip
-        again = await self.preparer.swap(request, kept.sell, kept.buy, judges=False)
+        confirmed = None if prepared.loss is None else Decimal(-(-prepared.loss.bps // 100))
+        most = confirmed if confirmed and confirmed >= MAX_LOSS_PERCENT else None
+        if most is not None:
+            most = min(most, self.preparer.max_loss_percent)
+        again = await self.preparer.swap(request, kept.sell, kept.buy, max_loss_percent=most)
         if again.kind != "swap":
             raise Refused(
                 "NEEDS_APPROVAL",
@@ -217,17 +226,42 @@ class LocalSigner:
         return await self.preparer.submit(prepared, raw)
 
 
-def _approved(prepared: Prepared) -> int:
-    """Return the amount of an approval, from its calldata: 0 for a reset."""
-    return int(prepared.transaction["data"][-64:], 16)
+def _amount(token: DisplayToken, amount: int) -> str:
+    """Return an amount with its token; in smallest units where only a service tells decimals."""
+    if token.raw:
+        return f"{amount} smallest units of {token.address}"
+    return f"{token.show(amount)} ({token.address})"
+
+
+def _wrap_line(request: WrapRequest, quote: WrapQuoteResponse) -> str:
+    amount = format_units(int(quote.amount_wei), 18)
+    into = "ETH into WETH" if request.operation == "wrap" else "WETH into ETH"
+    return f"{request.operation} {amount} {into}"
+
+
+def _approval_lines(prepared: Prepared, kept: KeptQuote) -> tuple[str, ...]:
+    """Return what an approval allows; 0 is a reset. Its swap may need another one."""
+    router, count = Address(kept.quote.dex_route.target), prepared.approvals
+    amount = int(prepared.transaction["data"][-64:], 16)
+    before = "for a swap" if count == 1 else f"the first of {count} approvals for a swap"
+    return (
+        f"approve {ROUTERS.get(router, 'the router')} {router} to move",
+        f"{_amount(kept.sell, amount)}, {before} into at least",
+        _amount(kept.buy, int(kept.quote.min_buy_amount)),
+    )
+
+
+def _swap_lines(kept: KeptQuote) -> tuple[str, ...]:
+    quote = kept.quote
+    return (
+        f"swap {_amount(kept.sell, int(quote.sell_amount))}",
+        f"for at least {_amount(kept.buy, int(quote.min_buy_amount))},",
+        f"quoted: {_amount(kept.buy, int(quote.buy_amount))}",
+    )
 
 
 def _gas(prepared: Prepared) -> Spending:
-    """Return the most gas to confirm: of a swap twice its own, as the base fee may rise."""
-    cost = prepared.max_gas_cost
-    if prepared.kind == "swap":
-        cost = max(cost, min(2 * cost, MAX_FEE_WEI))
-    return Spending(ETHER, cost)
+    return Spending(ETHER, prepared.most_gas_wei)
 
 
 def _sale(prepared: Prepared) -> tuple[Spending, ...]:

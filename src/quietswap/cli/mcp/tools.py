@@ -8,16 +8,19 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from quietswap.cli.mcp import quotes
-from quietswap.cli.mcp.answers import BadInput, marked
+from quietswap.cli.mcp.answers import UNTRUSTED, BadInput, marked
 from quietswap.cli.mcp.prepare import Preparer, shown
 from quietswap.cli.output import order_end
-from quietswap.cli.output.tokens import KNOWN, DisplayToken
-from quietswap.client import CancelRequest, OrderStillOpen, SwapRequest
+from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
+from quietswap.client import CancelRequest, OrderStillOpen, SwapRequest, WrapRequest, node_calls
 from quietswap.client.flows import finality, polling
+from quietswap.client.flows.approvals import require_mainnet
+from quietswap.client.flows.effects import Flow, perform_all
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.rules import wire as base
 from quietswap.rules.amounts import format_units
 from quietswap.rules.contract.orders import OrderStatusResponse
+from quietswap.rules.contract.tokens import TokenEntry
 from quietswap.rules.tx.signed import SIZE_CAP
 
 VALID_S = 30
@@ -67,7 +70,7 @@ class Tools:
 
     async def search_tokens(
         self,
-        search: Annotated[
+        query: Annotated[
             str,
             Field(
                 description="Part of a symbol or name, or an address", max_length=base.MAX_SEARCH
@@ -80,8 +83,8 @@ class Tools:
 
         Read `warnings` before a trade. An address also finds a token of no list.
         """
-        found = await self._client.tokens(search, limit=limit, offset=offset)
-        tokens = [marked(token, "logoURI") for token in found.tokens]
+        found = await self._client.tokens(query, limit=limit, offset=offset)
+        tokens = [_token(token) for token in found.tokens]
         return {"tokens": tokens, "total": found.total, "hasMore": found.has_more}
 
     async def price(
@@ -95,10 +98,9 @@ class Tools:
         selling, buying = await self._preparer.pair(sell, buy)
         units = quotes.read_units(amount, selling, smallest=smallest_units)
         found = await self._client.price(selling.address, buying.address, units)
-        whole = {
-            "sellAmount": format_units(found.sell_amount, selling.decimals),
-            "buyAmount": format_units(found.buy_amount, buying.decimals),
-        }
+        whole = quotes.whole_tokens(
+            sellAmount=(selling, found.sell_amount), buyAmount=(buying, found.buy_amount)
+        )
         loss = quotes.loss_members(judge_quote(found, 0))
         return {"inWholeTokens": whole, **marked(found, "loss"), "loss": loss}
 
@@ -210,8 +212,8 @@ class Tools:
         max_loss_percent: Annotated[
             float | None,
             Field(
-                description="Accept a loss up to this. Without it, 3 % or more is refused. Ask the"
-                " person before you give it.",
+                description="Accept a loss up to this, at most what the person allows (--max-loss)."
+                " Without it, 3 % or more is refused. Ask the person before you give it.",
                 ge=0,
                 le=100,
             ),
@@ -220,9 +222,9 @@ class Tools:
     ) -> dict[str, Any]:
         """Prepare a swap for signing: a fresh quote that passed all checks. Nothing is sent.
 
-        `kind` is `approval` if the router needs an approval first: have that signed and submitted,
-        then prepare the swap again. Sign `transaction` unchanged; `hashToSign` is its EIP-1559
-        hash. Then call submit_signed within 30 seconds.
+        `kind` is `approval` if the router needs one first, of `approvalsToSign`: have that signed
+        and submitted, then prepare the swap again. Sign `transaction` unchanged; `hashToSign` is
+        its EIP-1559 hash. Then call submit_signed within 30 seconds.
         """
         selling, buying = pair = await self._preparer.pair(sell, buy)
         for name, token in (("amount", selling), *((("at_least", buying),) if at_least else ())):
@@ -237,6 +239,60 @@ class Tools:
         )
         most = None if max_loss_percent is None else Decimal(str(max_loss_percent))
         prepared = await self._preparer.swap(request, selling, buying, max_loss_percent=most)
+        return shown(prepared, self._preparer.kept.add(prepared))
+
+    async def balances(
+        self,
+        wallet: WalletArgument,
+        tokens: Annotated[
+            list[TokenArgument] | None,
+            Field(description="Tokens to read; without it the built-in ones", max_length=20),
+        ] = None,
+    ) -> dict[str, Any]:
+        """Read what a wallet holds: ETH and tokens, at the person's own node if there is one.
+
+        Swaps sell WETH, not ETH: prepare_wrap makes it. Gas is paid in ETH.
+        """
+        owner, names = quotes.read_wallet(wallet), tokens or list(KNOWN)
+        has_node = self._preparer.has_node
+        chosen = [
+            await quotes.find_token("tokens", name, self._client, has_node=has_node)
+            for name in names
+        ]
+        if has_node:
+            amounts: tuple[int | None, ...] = await self._client.run(_held(owner, chosen))
+        else:
+            found = await self._client.balances(owner, [token.address for token in chosen])
+            amounts = (found.eth.wei, *(token.balance for token in found.tokens))
+        ether, rows = int(amounts[0] or 0), [*map(_balance, chosen, amounts[1:])]
+        return {
+            "wallet": owner,
+            "readAt": "own node" if has_node else "service",
+            "eth": {"wei": str(ether), "inWholeTokens": format_units(ether, 18)},
+            "tokens": rows,
+        }
+
+    async def prepare_wrap(
+        self,
+        operation: Annotated[
+            base.WrapOperation, Field(description="wrap: ETH into WETH; unwrap: WETH into ETH")
+        ],
+        amount: Annotated[str, Field(description="Amount in whole ETH, in digits, such as 0.5")],
+        wallet: WalletArgument,
+    ) -> dict[str, Any]:
+        """Prepare a wrap of ETH into WETH, one to one, or an unwrap. It costs gas, nothing else.
+
+        Have `transaction` signed unchanged, then call submit_signed. Needs the person's own node.
+        """
+        quotes.read_units(amount, ETHER, smallest=False)
+        if not self._preparer.has_node:
+            raise BadInput(
+                "wallet",
+                "its next nonce is read at the person's own node: have quietswap mcp started with"
+                " --rpc-url",
+            )
+        request = WrapRequest(operation, amount, quotes.read_wallet(wallet))
+        prepared = await self._preparer.wrap(request)
         return shown(prepared, self._preparer.kept.add(prepared))
 
     async def prepare_cancel(
@@ -278,6 +334,36 @@ class Tools:
         it was sent: never sign another nonce before this one is decided.
         """
         return await self._preparer.submit(self._preparer.kept[prepared_id], signed_transaction)
+
+
+def _held(wallet: str, tokens: list[DisplayToken]) -> Flow[tuple[int, ...]]:
+    """Return a wallet's ETH in wei, and its balance of each token in smallest units."""
+    yield from require_mainnet()
+    reads = [node_calls.token_balance(token.address, wallet) for token in tokens]
+    found: tuple[int, ...] = yield from perform_all(node_calls.eth_balance(wallet), *reads)
+    return found
+
+
+def _balance(token: DisplayToken, amount: int | None) -> dict[str, Any]:
+    row: dict[str, Any] = {"address": token.address}
+    row |= {"symbol": token.symbol} if token in KNOWN.values() else {}
+    if amount is not None:
+        row |= {"balance": str(int(amount))}
+        row |= {} if token.raw else {"inWholeTokens": format_units(amount, token.decimals)}
+    return row
+
+
+def _token(entry: TokenEntry) -> dict[str, Any]:
+    """Return a token; the symbol of a built-in one is no text of a stranger."""
+    row: dict[str, Any] = marked(entry, "logoURI")
+    built_in = KNOWN.get(entry.symbol)
+    if built_in is None or built_in.address != entry.address:
+        return row
+    texts = row.get(UNTRUSTED, {})
+    texts.pop("symbol", None)
+    if not texts:
+        row.pop(UNTRUSTED, None)
+    return {"symbol": built_in.symbol, **row}
 
 
 def _swap_request(

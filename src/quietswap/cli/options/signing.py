@@ -159,11 +159,13 @@ class RecordingSigner:
 
     def __call__(self, transaction: dict[str, Any]) -> str:
         """Return the signed transaction as hex. Raises SignerMismatch and the signer's errors."""
+        from quietswap.cli.signed_orders import SignedApprovals
         from quietswap.client.signing import hash_of, sign
 
         raw = sign(transaction, self._wallet_signer.signer, self._wallet_signer.wallet)
         self.called.append(transaction["to"])
         self.tx_hash, self.nonce = hash_of(raw), transaction["nonce"]
+        SignedApprovals().keep(self._wallet_signer.wallet, transaction, self.tx_hash)
         return raw
 
     def signed(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from quietswap.cli.option_names import in_options
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED, UNREACHABLE
 from quietswap.cli.output.quote import why
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
@@ -74,12 +75,13 @@ def error_name(error: BaseException | None) -> str:
 
 def print_error(context: "CommandContext", error: errors.ClientError) -> None:
     """Print an error with figures and advice, and with `--json` also as JSON."""
-    context.say(Text.assemble(("✗ ", "bold red"), str(error)))
+    message = _in_tokens(in_options(str(error)), error, raw=context.raw)
+    context.say(Text.assemble(("✗ ", "bold red"), message))
     cause = error.cause if isinstance(error, errors.AfterSubmission) else None
     figures = _figures(cause or error, raw=context.raw)
     for line in (*figures, *_advice(error)):
         context.say(f"  {line}")
-    body: dict[str, Any] = {"ok": False, "error": error_name(error), "message": str(error)}
+    body: dict[str, Any] = {"ok": False, "error": error_name(error), "message": message}
     body |= context.approval
     if isinstance(error, _SIGNED) and error.tx_hash is not None:
         body |= {"orderId": error.order_id, "txHash": error.tx_hash, "nonce": error.nonce}
@@ -93,6 +95,16 @@ def print_error(context: "CommandContext", error: errors.ClientError) -> None:
         body |= {"suggestion": error.suggestion}
         body |= {name: value for name, value in rate.items() if value is not None}
     context.result(body)
+
+
+def _in_tokens(text: str, error: errors.ClientError, *, raw: bool) -> str:
+    """Return the text with the amounts of a declined quote in token units."""
+    if raw or not isinstance(error, errors.QuoteDeclined) or error.short is None:
+        return text
+    address, has, needs = error.short
+    token = _token(address, raw=raw)
+    units = f"{has} of {needs} smallest units of the sell token"
+    return text.replace(units, f"{token.show(has)} of {token.show(needs)}")
 
 
 def _advice(error: errors.ClientError) -> Iterator[str]:

@@ -4,7 +4,6 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from quietswap.cli.context import CommandContext
 from quietswap.cli.output import order_end, order_progress
+from quietswap.cli.output.local_time import when
 from quietswap.cli.output.order_progress import STYLE, failure_text
 from quietswap.cli.output.quote import against_pools, facts, short, usd, why
 from quietswap.cli.output.responsive_table import ResponsiveTable
@@ -29,16 +29,7 @@ if TYPE_CHECKING:
 Rows = list[tuple[str, RenderableType]]
 
 
-def when(moment: datetime | None) -> str:
-    """Return a time in this machine's time zone, empty for None."""
-    if moment is None:
-        return ""
-    with contextlib.suppress(OverflowError):  # the first or the last day that a date can have
-        moment = moment.astimezone()
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _token(address: str, client: "QuietswapClient", context: CommandContext) -> DisplayToken:
+def display_token(address: str, client: "QuietswapClient", context: CommandContext) -> DisplayToken:
     """Return the token; if its decimals are unknown, one that shows smallest units."""
     try:
         return by_address(address, client, context)
@@ -56,8 +47,8 @@ def history_table(
     table = text_table("created", "state", "swap", "order, transaction", folds=("swap",))
     blocks: list[RenderableType] = []
     for item in found.orders:
-        sell = _token(item.summary.sell_token, client, context)
-        buy = _token(item.summary.buy_token, client, context)
+        sell = display_token(item.summary.sell_token, client, context)
+        buy = display_token(item.summary.buy_token, client, context)
         sold = f"{sell.brief(item.summary.sell_amount)} {sell.symbol}"
         sold = sold if item.kind == "swap" else f"{item.kind}: {sold}"
         bought = f"→ {buy.brief(item.summary.buy_amount)} {buy.symbol}"
@@ -92,7 +83,7 @@ def order_details(
 ) -> RenderableType:
     """Return the facts of an order, and with `end` what the caller's own node shows of it."""
     terms = found.order_params
-    sell, buy = (_token(t, client, context) for t in (terms.from_token, terms.to_token))
+    sell, buy = (display_token(t, client, context) for t in (terms.from_token, terms.to_token))
     rows: Rows = [
         ("order", Text(found.order_id)),
         ("state", Text(found.status, STYLE.get(found.status, ""))),

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from quietswap.cli.output.local_time import when
 from quietswap.cli.output.order_progress import failure_text, gas_cost
 from quietswap.cli.output.responsive_table import ResponsiveTable
 from quietswap.cli.output.text_table import text_table
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
 
 _THREAT_STYLE = {"LOW": "green", "MEDIUM": "yellow", "HIGH": "red"}
 _LOSS_STYLE = {"none": "", "notice": "yellow", "confirm": "bold red", "type": "bold red"}
-_TO_POOLS = "to pools"
 _LEAST_REASON = 24
-_FIGURES = ("promised", "simulated", _TO_POOLS, "net USD", "ms", "why not")
+_FIGURES = ("promised", "simulated", "net USD", "ms", "why not")
 _GOOD = ("won", "answered")
 
 
@@ -59,15 +59,11 @@ def facts(*rows: tuple[str, RenderableType]) -> Table:
 def sources(quote: "SwapQuoteResponse", buy: DisplayToken) -> RenderableType:
     """Return promised and simulated output of each source, or why it has no route.
 
-    `to pools` is the promise against the pools' price before fees, where the service knows it.
-
     A screen too narrow for the reasons has them below the figures, each cut to one line; one that
     is too narrow for the figures has one of them in each line.
     """
-    has_reference = any(report.reference_bps is not None for report in quote.sources)
-    figures = [name for name in _FIGURES if has_reference or name != _TO_POOLS]
-    table, compact = _source_table(figures), _source_table(figures)
-    table.add_column(figures[-1], overflow="fold", min_width=_LEAST_REASON)
+    table, compact = _source_table(_FIGURES), _source_table(_FIGURES)
+    table.add_column(_FIGURES[-1], overflow="fold", min_width=_LEAST_REASON)
     worth = {quote.source: quote.scoring.net_value_usd}
     worth |= {other.source: other.net_value_usd for other in quote.alternatives}
     ranks = {name: rank for rank, name in enumerate(worth)}
@@ -78,10 +74,8 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken) -> RenderableType:
         source = Text(report.source, "bold" if won else "")
         known = quote.scoring.price_available
         amounts = (report.promised, report.simulated)
-        bps = report.reference_bps
         cells = [
             *(Text("" if each is None else buy.brief(each)) for each in amounts),
-            *([Text("" if bps is None else f"{bps / 100:+.2f} %")] if has_reference else []),
             Text(usd(net, known=known) if net is not None else ""),
             Text(str(report.latency_ms)),
             Text(why(report.outcome, report.reason), "yellow"),
@@ -93,7 +87,7 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken) -> RenderableType:
             line = Text.assemble(f"  {report.source}: ", cells[-1])
             line.no_wrap, line.overflow = True, "ellipsis"
             reasons.append(line)
-        rows = [(name, cell) for name, cell in zip(figures, cells, strict=True) if cell.plain]
+        rows = [(name, cell) for name, cell in zip(_FIGURES, cells, strict=True) if cell.plain]
         head = Text.assemble("▸ " if won else "  ", source)
         blocks += [head, Padding(facts(*rows), (0, 0, 0, 2))]
     narrow = ResponsiveTable(compact, Group(*blocks), below=tuple(reasons))
@@ -154,6 +148,22 @@ def _missing(quote: "SwapQuoteResponse", sell: DisplayToken, *, approves: bool) 
         held, needed = ETHER.show(issues.gas.actual), ETHER.at_most(issues.gas.needed, 6)
         lines.append(f"gas: the wallet holds {held}, the transaction locks up to {needed}")
     return lines
+
+
+def terms(quote: "SwapQuoteResponse", sell: DisplayToken, buy: DisplayToken) -> RenderableType:
+    """Return exchange rate and validity of a quote, and what its percentage is."""
+    rows: list[tuple[str, RenderableType]] = []
+    if quote.sell_amount and not sell.raw:
+        rate = Decimal(quote.buy_amount) / Decimal(quote.sell_amount)
+        rate *= Decimal(10) ** (sell.decimals - buy.decimals)
+        digits = max(5 - rate.adjusted(), 0) if rate else 0
+        text = f"1 {sell.symbol} = {rate:,.{digits}f} {buy.symbol}"
+        rows.append(("rate", f"{text}; price impact is how far below the market's price that is"))
+    until = "its router has no deadline"
+    if quote.executable_until is not None:
+        until = f"no block executes it after {when(quote.executable_until)}"
+    rows.append(("valid", f"about 30 seconds to sign and submit it; {until}"))
+    return facts(*rows)
 
 
 def _impact(quote: "SwapQuoteResponse") -> Text:
@@ -234,11 +244,18 @@ UNCHECKED = (
 
 
 def compared(found: ReferencePrice, below: Decimal, buy: DisplayToken) -> RenderableType:
-    """Return the quote compared with Chainlink's prices; `below` in percent."""
+    """Return the quote compared with Chainlink's prices; `below` in percent.
+
+    Where they agree, a second percentage beside the price impact would say nothing.
+    """
     fair = buy.at_most(found.fair_amount, 6)
-    far = "above" if below < 0 else "below"
-    text = Text.assemble(f"{fair} by Chainlink at your node; this is ")
-    text.append(f"{abs(below):.2f} % {far}", loss_style(below))
+    text = Text(f"{fair} by Chainlink at your node")
+    if abs(below) < 1:
+        text.append(", less than 1 % away")
+    else:
+        far = "above" if below < 0 else "below"
+        text.append("; this is ")
+        text.append(f"{abs(below):.2f} % {far}", loss_style(below))
     return facts(("reference", text))
 
 

@@ -10,7 +10,7 @@ from quietswap.client.flows.finality import SubmittedTransaction, TransactionOut
 from quietswap.client.flows.polling import BACKENDS, PollingPolicy
 from quietswap.client.flows.quote_checks import MAX_FEE_OPTION, Approval, require_cost
 from quietswap.client.flows.submission_outcome import error_for_outcome, mined
-from quietswap.client.signing import Signer, hash_of, sign
+from quietswap.client.signing import Signer, Transaction, hash_of, sign
 from quietswap.rules.tx.fees import NEW_SLOT_GAS
 from quietswap.rules.tx.signed import MAINNET
 
@@ -51,13 +51,7 @@ def newest_block(approvals: Sequence[Approved]) -> int:
     return approvals[-1].receipt.block_number if approvals else 0
 
 
-def allowance_since(number: int, token: str, wallet: str, router: str) -> Flow[int]:
-    """Return the allowance of `router`, not as it was before block `number`."""
-    block = yield from _block_since(number)
-    return (yield from perform(node_calls.allowance(token, wallet, router, block)))
-
-
-def _block_since(number: int) -> Flow[str]:
+def block_since(number: int) -> Flow[str]:
     """Return the block to read at: the latest; it is named if it must not be before `number`."""
     if not number:
         return "latest"
@@ -92,10 +86,9 @@ def ensure_allowance(
     current = yield from perform(node_calls.allowance(token, wallet, router))
     if current >= amount:
         return ()
-    wanted = node_calls.UINT256_MAX if approval == "max" else amount
-    amounts = [wanted]
-    if current > 0 and not (yield from _would_pass(token, router, wanted, wallet)):
-        amounts = [0, wanted]
+    amounts = yield from approval_amounts(
+        token=token, router=router, amount=amount, wallet=wallet, approval=approval, current=current
+    )
     approvals: list[Approved] = []
     next_nonce = 0
     for each in amounts:
@@ -116,6 +109,19 @@ def ensure_allowance(
     return tuple(approvals)
 
 
+def approval_amounts(
+    *, token: str, router: str, amount: int, wallet: str, approval: Approval, current: int
+) -> Flow[tuple[int, ...]]:
+    """Return the amounts to approve one after another, where `current` is approved now.
+
+    A token that refuses to change an allowance is reset first: then these are two transactions.
+    """
+    wanted = node_calls.UINT256_MAX if approval == "max" else amount
+    if current > 0 and not (yield from _would_pass(token, router, wanted, wallet)):
+        return 0, wanted
+    return (wanted,)
+
+
 def _require_nothing_waits(wallet: str, polling: PollingPolicy) -> Flow[None]:
     """Refuse an approval while the node has a transaction of the wallet that no block has.
 
@@ -133,6 +139,23 @@ def _require_nothing_waits(wallet: str, polling: PollingPolicy) -> Flow[None]:
     raise QuoteDeclined(
         f"your own node has a public transaction of the wallet with nonce {pending - 1} that no"
         " block has yet; it may be this approval, sent before: wait until it is decided"
+    )
+
+
+def next_approval(
+    *, token: str, router: str, amount: int, wallet: str, polling: PollingPolicy,
+    max_fee_wei: int | None,
+) -> Flow[Transaction]:  # fmt: skip
+    """Return the transaction that approves `amount`, for a signer elsewhere.
+
+    Raises QuoteDeclined while a public transaction of the wallet waits for a block.
+    """
+    yield from _require_nothing_waits(wallet, polling)
+    data = node_calls.approval_data(router, amount)
+    return (
+        yield from public_transaction(
+            "the approval", to=token, data=data, wallet=wallet, max_fee_wei=max_fee_wei
+        )
     )
 
 
@@ -196,18 +219,39 @@ def send_public(
     is in block `since` and used the nonce below `least_nonce`. Raises QuoteDeclined if its gas may
     cost more than `max_fee_wei`, and MayBeMined if the node fails after it was sent.
     """
+    transaction = yield from public_transaction(
+        what, to=to, data=data, wallet=wallet, gas_limit=gas_limit, max_fee_wei=max_fee_wei,
+        since=since, least_nonce=least_nonce,
+    )  # fmt: skip
+    signed = sign(transaction, signer, wallet)
+    made = SubmittedTransaction(what, hash_of(signed), wallet, transaction["nonce"])
+    return (yield from publish(signed, made, polling, sent))
+
+
+def public_transaction(
+    what: str,
+    *,
+    to: str,
+    data: str,
+    wallet: str,
+    gas_limit: int | None = None,
+    max_fee_wei: int | None = None,
+    since: int = 0,
+    least_nonce: int = 0,
+) -> Flow[Transaction]:
+    """Return the transaction that `send_public` signs."""
     yield from require_mainnet()
     gas = gas_limit
     if gas is None:
         wish = {"from": wallet, "to": to, "data": data}
-        block = yield from _block_since(since)
+        block = yield from block_since(since)
         gas = (yield from perform(node_calls.estimate_gas(wish, block))) * 5 // 4
     nonce = max((yield from perform(node_calls.nonce(wallet))), least_nonce)
     tip = yield from perform(node_calls.TIP)
     base_fee = yield from perform(node_calls.BASE_FEE)
     cost = gas * (2 * base_fee + tip)
     require_cost(f"the gas of {what}", cost, max_fee_wei, MAX_FEE_OPTION)
-    transaction = {
+    return {
         "to": to,
         "data": data,
         "value": 0,
@@ -218,9 +262,6 @@ def send_public(
         "chainId": MAINNET,
         "type": 2,
     }
-    signed = sign(transaction, signer, wallet)
-    made = SubmittedTransaction(what, hash_of(signed), wallet, nonce)
-    return (yield from publish(signed, made, polling, sent))
 
 
 def publish(

@@ -144,22 +144,20 @@ def place(quote: CancelQuoteResponse, signed: str) -> Flow[CancelOrderResponse]:
     return answer
 
 
-def cancel(
-    request: CancelRequest,
-    signer: Signer,
-    polling: PollingPolicy,
-    watch: Watch,
-    orders: finality.SignedOrders,
-    *,
-    has_node: bool,
-) -> Flow[CancelResult]:
-    """Run the whole flow. If the swap is mined first, that is a result, not an exception.
+@dataclass(frozen=True, slots=True)
+class CheckedCancel:
+    """A cancel that may be signed: `tx_hash` is the order's transaction, `before` its record."""
 
-    Before signing, raises UnsafeQuote, NonceMismatch and QuoteDeclined. After signing, raises
-    OrderStillOpen; StatusContradiction when the caller's own node shows that the swap succeeded,
-    but the service reports another final status; and MayBeMined when that node does not show the
-    outcome, or when the service refuses or fails and there is no node.
-    """
+    request: CancelRequest
+    quote: CancelQuoteResponse
+    before: OrderStatusResponse
+    tx_hash: str
+
+
+def checked_cancel(
+    request: CancelRequest, watch: Watch, orders: finality.SignedOrders, *, has_node: bool
+) -> Flow[CheckedCancel]:
+    """Request the cancel of an order and check it. Raises what `cancel` raises before it signs."""
     request = _signed_here(request, orders)
     if has_node:
         yield from require_mainnet()
@@ -182,11 +180,34 @@ def cancel(
     if has_node:
         yield from require_eth(params, request.wallet)
         yield from require_success("the cancel", params, request.wallet)
+    return CheckedCancel(request, quote, before, before.tx_hash)
+
+
+def cancel(
+    request: CancelRequest,
+    signer: Signer,
+    polling: PollingPolicy,
+    watch: Watch,
+    orders: finality.SignedOrders,
+    *,
+    has_node: bool,
+) -> Flow[CancelResult]:
+    """Run the whole flow. If the swap is mined first, that is a result, not an exception.
+
+    Before signing, raises UnsafeQuote, NonceMismatch and QuoteDeclined. After signing, raises
+    OrderStillOpen; StatusContradiction when the caller's own node shows that the swap succeeded,
+    but the service reports another final status; and MayBeMined when that node does not show the
+    outcome, or when the service refuses or fails and there is no node.
+    """
+    checked = yield from checked_cancel(request, watch, orders, has_node=has_node)
+    request, before, quote = checked.request, checked.before, checked.quote
+    params = quote.transaction_params
+    nonce = params.nonce or 0
     signed = sign(to_sign(params), signer, request.wallet)
     sent = finality.SubmittedTransaction(
         "the cancel", hash_of(signed), request.wallet, nonce, request.order_id
     )
-    race = _Race(quote, before, before.tx_hash, request.tx_hash, sent, orders)
+    race = _Race(quote, before, checked.tx_hash, request.tx_hash, sent, orders)
     trouble: errors.ClientError | None = None
     try:
         yield from _run(race, signed, sent.tx_hash, polling, watch)

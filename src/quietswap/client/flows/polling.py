@@ -223,14 +223,18 @@ def require_eth(params: TransactionParams, wallet: str) -> Flow[None]:
         )
 
 
+def call_of(params: TransactionParams, wallet: str) -> dict[str, str]:
+    """Return a transaction as a call, without gas and fee."""
+    return {"from": wallet, "to": params.to, "data": params.data, "value": hex(params.value)}
+
+
 def require_success(what: str, params: TransactionParams, wallet: str) -> Flow[None]:
     """Refuse a transaction that fails at the caller's own node, or needs more gas than its limit.
 
     The wallet's own code (EIP-7702) may revert, or use gas. Raises QuoteDeclined.
     """
-    call = {"from": wallet, "to": params.to, "data": params.data, "value": hex(params.value)}
     try:
-        gas = yield from perform(node_calls.estimate_gas(call))
+        gas = yield from perform(node_calls.estimate_gas(call_of(params, wallet)))
     except errors.NodeRpcError as error:
         if error.code != _REVERTED and not _FAILS.search(str(error)):
             raise

@@ -215,11 +215,14 @@ def check_quote(
 def _called(params: TransactionParams, request: SwapRequest) -> tuple[str, str]:
     """Return target and calldata of the swap in a batch with the exact approval before it.
 
-    Of anything else they are those of the whole transaction, which calls no router.
+    What was asked for is a batch, so nothing else is read instead. Raises UnsafeQuote.
     """
     found, token = batch_of(params, request.wallet), request.sell_token.lower()
     if found is None or (found.token.lower(), found.amount) != (token, request.sell_amount):
-        return params.to, params.data
+        raise UnsafeQuote(
+            "the quote has another batch than the exact approval and the swap, in a transaction of"
+            " the wallet to itself: not signed"
+        )
     return found.router, "0x" + found.data.hex()
 
 

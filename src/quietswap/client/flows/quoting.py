@@ -1,7 +1,4 @@
-"""Requests for quotes that pass the checks, are accepted, fresh, and covered by the balance.
-
-The router of such a quote also has a sufficient allowance.
-"""
+"""Requests for quotes that pass the checks, and the judgement of their loss."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -9,9 +6,8 @@ from typing import TypeVar
 
 from quietswap.client import node_calls
 from quietswap.client.errors import NonceMismatch, QuoteDeclined, UnsafeQuote
-from quietswap.client.flows import approvals as approvals_flow
 from quietswap.client.flows import reference_price
-from quietswap.client.flows.effects import Flow, Sleep, perform, read_clock
+from quietswap.client.flows.effects import Flow, Sleep, perform
 from quietswap.client.flows.polling import (
     BACKENDS,
     PollingPolicy,
@@ -27,13 +23,11 @@ from quietswap.client.flows.quote_checks import (
     is_bound,
     with_params,
 )
-from quietswap.client.signing import Signer
 from quietswap.rules.amounts import BPS
 from quietswap.rules.contract.quotes import PriceResponse, SwapQuoteResponse
 from quietswap.rules.contract.transactions import TransactionParams
 from quietswap.rules.routers import batch
 from quietswap.rules.safety.loss import CONFIRM_BPS, Loss, accepted_bps, judge_swap, percent
-from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.address import Address
 
 Q = TypeVar("Q")
@@ -99,80 +93,13 @@ def require_consent(
         raise QuoteDeclined("the loss was not accepted")
 
 
-def recheck_with_gas(
-    quote: SwapQuoteResponse, request: SwapRequest, gas_used: int | None
-) -> Flow[None]:
-    """Judge the quote again with the gas of the trial, at the current base fee.
-
-    Returns without a judgement if a reference, Chainlink's ETH price or the gas is missing. What
-    was accepted with the service's figures is not asked again. Raises QuoteDeclined.
-    """
-    if gas_used is None or not needs_reference(request):
-        return
-    reference = yield from reference_price.find(request)
-    if reference is None:
-        return
-    ether = yield from reference_price.usd_price(WETH)
-    if ether is None:
-        return
-    base_fee = yield from perform(node_calls.BASE_FEE)
-    gas_usd = Decimal(gas_used * base_fee).scaleb(-18) * ether
-    gas_percent = 100 * gas_usd / reference.sold_usd
-    reference_price.require_fair_with_gas(quote, request, reference, gas_percent)
-    below = reference.below_percent(quote, request.slippage_bps)
-    before = judge_quote(quote, request.slippage_bps, below)
-    now = judge_quote(quote, request.slippage_bps, below, gas_percent)
-    if now.bps > before.bps:
-        has_floor = request.at_least is not None
-        require_consent(now, most_bps(request), quote, request.confirm, has_floor=has_floor)
-
-
-FRESH_S = 20.0
-"""A quote expires after about 30 s. After 20 s too little time may be left to sign it."""
-_MOST_QUOTES = 10
-_MOST_ROUTERS = 5
-"""Most approvals in one swap; each fresh quote may name another source's router."""
 _LAGGING_QUOTES = 5
 _FEE_MULTIPLE = 10
 _FEE_HEADROOM = 10 * 10**9
 """10 gwei, in wei. A fee cap above 10 x the base fee plus this is refused; the service uses 2 x."""
 
-Watch = Callable[[SwapQuoteResponse | approvals_flow.ApprovalSent | approvals_flow.Approved], None]
 
-
-def fresh_quote(
-    request: SwapRequest, polling: PollingPolicy, watch: Watch, *, has_node: bool
-) -> Flow[SwapQuoteResponse]:
-    """Request a quote that passes the checks, is accepted, and has not expired.
-
-    `accept` may take long, for example if a person answers a prompt. If the quote is then too old,
-    a new one is requested and passed to `accept`. Raises UnsafeQuote or QuoteDeclined.
-    """
-    for _ in range(_MOST_QUOTES):
-        quote = yield from _safe_quote(request, polling, has_node=has_node)
-        came = (yield from read_clock()).seconds
-        watch(quote)
-        has_floor = request.at_least is not None
-        if request.at_least is not None and quote.min_buy_amount < request.at_least:
-            raise QuoteDeclined(f"the minimum {quote.min_buy_amount} is below {request.at_least}")
-        reads = has_node and needs_reference(request)
-        reference = (yield from reference_price.find(request)) if reads else None
-        reference_price.require_fair(quote, request, reference)
-        below = None
-        if reference is not None:
-            below = reference.below_percent(quote, request.slippage_bps)
-        loss, most = judge_quote(quote, request.slippage_bps, below), most_bps(request)
-        if request.confirm is None:
-            require_consent(loss, most, quote, None, has_floor=has_floor)
-        if not is_accepted(request.accept, quote):
-            raise QuoteDeclined("the quote was not accepted")
-        require_consent(loss, most, quote, request.confirm, has_floor=has_floor)
-        if (yield from read_clock()).seconds - came <= FRESH_S:
-            return quote
-    raise QuoteDeclined("each quote grew old before it was accepted")
-
-
-def _safe_quote(
+def safe_quote(
     request: SwapRequest, polling: PollingPolicy, *, has_node: bool
 ) -> Flow[SwapQuoteResponse]:
     """Request a quote; repeat while the service's node is behind the caller's own node.
@@ -242,45 +169,6 @@ def check_fee(params: TransactionParams) -> Flow[None]:
         )
 
 
-def approved_quote(
-    request: SwapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
-) -> Flow[tuple[SwapQuoteResponse, tuple[approvals_flow.Approved, ...]]]:
-    """Return a quote whose router has an allowance of at least the sell amount.
-
-    An approval takes time and a nonce, so a fresh quote follows each approval; it may name another
-    router. Raises QuoteDeclined when balance or allowance is too low, or when the approval would
-    use the nonce of an open order. Raises the errors of `ensure_allowance`.
-    """
-    approvals: list[approvals_flow.Approved] = []
-    for _ in range(_MOST_ROUTERS):
-        quote = yield from fresh_quote(request, polling, watch, has_node=has_node)
-        if request.approval == "never" and not has_node:
-            return quote, ()
-        yield from _can_pay(quote, request)
-        router = quote.dex_route.target
-        allowed = yield from approvals_flow.allowance_since(
-            approvals_flow.newest_block(approvals), quote.sell_token, request.wallet, router
-        )
-        if allowed >= quote.sell_amount:
-            return quote, tuple(approvals)
-        if request.batch:
-            return (yield from batched_quote(quote, request, allowed)), ()
-        yield from require_approvable(request, router, allowed, polling)
-        sent = yield from approvals_flow.ensure_allowance(
-            token=quote.sell_token,
-            router=router,
-            amount=quote.sell_amount,
-            wallet=request.wallet,
-            signer=signer,
-            approval=request.approval,
-            polling=polling,
-            max_fee_wei=request.max_fee_wei,
-            watch=watch,
-        )
-        approvals.extend(sent)
-    raise QuoteDeclined("each fresh quote chose a router that was not approved yet")
-
-
 def batched_quote(
     quote: SwapQuoteResponse, request: SwapRequest, allowed: int
 ) -> Flow[SwapQuoteResponse]:
@@ -321,25 +209,15 @@ def require_approvable(
     if request.approval == "never":
         raise QuoteDeclined(
             f"{router} may move {allowed} of {request.sell_amount} smallest units of the sell"
-            " token, and approval is never (--approve)"
+            " token, and approval (--approve) is never",
+            (request.sell_token, allowed, request.sell_amount),
         )
     if request.nonce is not None:
         raise QuoteDeclined(
             f"the swap needs an approval first, which would take a nonce too, and only nonce"
-            f" {request.nonce} may be signed: approve {router} by itself, or leave nonce out"
+            f" {request.nonce} may be signed: approve {router} by itself, or leave nonce (--nonce)"
+            " out"
         )
     if not request.replace:
         what = "the approval that this swap needs"
         yield from require_no_open_order(request.wallet, what, polling, has_node=True)
-
-
-def _can_pay(quote: SwapQuoteResponse, request: SwapRequest) -> Flow[None]:
-    """Refuse a swap above the balance: before an approval costs gas, and after it.
-
-    Raises QuoteDeclined.
-    """
-    held = yield from perform(node_calls.token_balance(quote.sell_token, request.wallet))
-    if held < quote.sell_amount:
-        needs = f"{held} of {quote.sell_amount} smallest units of the sell token"
-        raise QuoteDeclined(f"the wallet holds {needs}")
-    yield from require_eth(quote.mev_protection.transaction_params, request.wallet)

@@ -46,7 +46,12 @@ class SwapSimulation:
 
 
 def simulate_swap(
-    quote: SwapQuoteResponse, request: quote_checks.SwapRequest, *, must: bool, since: int = 0
+    quote: SwapQuoteResponse,
+    request: quote_checks.SwapRequest,
+    *,
+    must: bool,
+    since: int = 0,
+    is_batched: bool = False,
 ) -> Flow[SwapSimulation]:
     """Simulate the swap at the caller's own node; `must` refuses it if the node cannot.
 
@@ -61,7 +66,7 @@ def simulate_swap(
     allowed = yield from perform(node_calls.allowance(request.sell_token, wallet, router, head))
     before = _Before(held, bought, allowed)
     try:
-        tried = yield from _tried(quote, request, block)
+        tried = yield from _tried(quote, request, block, is_batched=is_batched)
     except NodeRpcError as error:
         if must or not _lacks_method(error):
             raise UnsafeQuote(f"your node cannot try the swap ({error}): not signed") from error
@@ -71,12 +76,16 @@ def simulate_swap(
 
 
 def _tried(
-    quote: SwapQuoteResponse, request: quote_checks.SwapRequest, head: node_calls.NodeBlock
+    quote: SwapQuoteResponse,
+    request: quote_checks.SwapRequest,
+    head: node_calls.NodeBlock,
+    *,
+    is_batched: bool,
 ) -> Flow["_Outcome"]:
     block = codec.NextBlock.after(head, secrets.randbelow)
     while True:
         try:
-            return (yield from perform(_call(quote, request, block)))
+            return (yield from perform(_call(quote, request, block, is_batched=is_batched)))
         except NodeRpcError as error:
             if error.code != _NO_SUCH_FORM or block.root_name is None:
                 raise
@@ -90,7 +99,11 @@ def _lacks_method(error: NodeRpcError) -> bool:
 
 
 def _call(
-    quote: SwapQuoteResponse, request: quote_checks.SwapRequest, block: codec.NextBlock
+    quote: SwapQuoteResponse,
+    request: quote_checks.SwapRequest,
+    block: codec.NextBlock,
+    *,
+    is_batched: bool,
 ) -> node_calls.NodeCall["_Outcome"]:
     """Return the call that simulates the swap in `block`.
 
@@ -107,8 +120,7 @@ def _call(
         probe = _probe(quote, request)
         steps += probe.steps()
         code = {probe.payer: {"code": "0x" + forwarder(probe.token).hex()}}
-    has_approval = is_batched(quote, request)
-    if has_approval:
+    if is_batched:
         router = from_any_case(quote.dex_route.target)
         steps.append((sell, erc20.allowance(wallet, router)))
     blocks = [
@@ -128,13 +140,7 @@ def _call(
     ]
     params = codec.blocks_call(blocks, block.tag, validation=True, transfers=True).params
     return node_calls.NodeCall(
-        codec.METHOD, params, lambda result: _results(result, len(steps), is_batched=has_approval)
-    )
-
-
-def is_batched(quote: SwapQuoteResponse, request: quote_checks.SwapRequest) -> bool:
-    return (
-        quote_checks.batch_of(quote.mev_protection.transaction_params, request.wallet) is not None
+        codec.METHOD, params, lambda result: _results(result, len(steps), is_batched=is_batched)
     )
 
 

@@ -38,7 +38,7 @@ def mined(sent: SubmittedTransaction, polling: PollingPolicy) -> Flow[node_calls
         raise errors.TransactionFailed(sent.what, sent.tx_hash)
     if seen.outcome is TransactionOutcome.REPLACED:
         raise errors.TransactionReplaced(sent.tx_hash)
-    if seen.trouble is not None and not seen.trouble.is_transient:
+    if seen.trouble is not None:
         why = str(seen.trouble)
         raise error_for_outcome(TransactionOutcome.OPEN, why, sent, seen.trouble) from seen.trouble
     waited = (yield from read_clock()).seconds - started

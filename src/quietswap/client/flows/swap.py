@@ -12,15 +12,15 @@ from quietswap.client.flows import finality
 from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import ApprovalSent, Approved, newest_block, require_mainnet
 from quietswap.client.flows.effects import Flow, perform, read_clock
+from quietswap.client.flows.plan import SwapPlan, approved_plan, require_consent_again, tried
 from quietswap.client.flows.polling import (
     SUGGESTED_S,
     PollingPolicy,
     follow_order,
     require_trade_scope,
 )
-from quietswap.client.flows.quote_checks import SwapRequest, is_bound
-from quietswap.client.flows.quoting import approved_quote, recheck_with_gas
-from quietswap.client.flows.simulation import SwapSimulation, is_batched, simulate_swap
+from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.simulation import SwapSimulation
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.rules.contract import requests
 from quietswap.rules.contract.orders import (
@@ -37,6 +37,7 @@ _THREAT_SCORE = {"LOW": 20, "MEDIUM": 55, "HIGH": 90}
 
 Event = (
     SwapQuoteResponse
+    | SwapPlan
     | ApprovalSent
     | Approved
     | SwapSimulation
@@ -215,13 +216,13 @@ def swap(
     if has_node:
         yield from require_mainnet()
     yield from require_trade_scope(polling)
-    quote, approvals = yield from approved_quote(request, signer, polling, watch, has_node=has_node)
+    plan, approvals = yield from approved_plan(request, signer, polling, watch, has_node=has_node)
     if has_node:
-        since = newest_block(approvals)
-        must = not is_bound(quote) or is_batched(quote, request)
-        trial = yield from simulate_swap(quote, request, must=must, since=since)
-        yield from recheck_with_gas(quote, request, trial.gas_used)
-        watch(trial)
+        trial = yield from tried(plan, newest_block(approvals))
+        if trial.trial is not None:
+            watch(trial.trial)
+        require_consent_again(trial, plan.loss)
+    quote = plan.quote
     params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params), signer, request.wallet)
     sent = finality.SubmittedTransaction(

@@ -2,18 +2,26 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from operator import attrgetter
 
 from quietswap.client import api_calls, node_calls
-from quietswap.client.errors import ClientError, NonceMismatch, QuoteDeclined, UnsafeQuote
+from quietswap.client.errors import (
+    ClientError,
+    NodeRpcError,
+    NonceMismatch,
+    QuoteDeclined,
+    UnsafeQuote,
+)
 from quietswap.client.flows import finality, quote_checks
 from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.polling import (
     PollingPolicy,
+    call_of,
     require_eth,
     require_no_open_order,
     require_success,
@@ -28,10 +36,29 @@ from quietswap.rules.wire import WrapOperation
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 """Canonical WETH9 on Ethereum mainnet."""
+LEAST_WRAP_GAS = 27_000
+"""Less gas than any wrap or unwrap uses: 21,000 and a write of the WETH balance, with its log."""
 _DEPOSIT, _WITHDRAW = "0xd0e30db0", "0x2e1a7d4d"
 _ETHER = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,18}))?")
 
-Event = WrapQuoteResponse | WrapOrderResponse | node_calls.NodeReceipt | finality.OutcomeWatch
+
+@dataclass(frozen=True, slots=True)
+class WrapPlan:
+    """A checked quote with its nonce, and what its gas may lose; `refusal` is raised after it."""
+
+    quote: WrapQuoteResponse
+    loss: Loss
+    needs_consent: bool
+    refusal: QuoteDeclined | None = None
+
+
+Event = (
+    WrapQuoteResponse
+    | WrapPlan
+    | WrapOrderResponse
+    | node_calls.NodeReceipt
+    | finality.OutcomeWatch
+)
 Watch = Callable[[Event], None]
 
 
@@ -73,6 +100,10 @@ class WrapResult:
     receipt: node_calls.NodeReceipt | None
 
 
+def _most_bps(request: WrapRequest) -> int:
+    return accepted_bps(request.max_loss_percent)
+
+
 def to_wei(amount: str) -> int:
     """Return a decimal ETH amount in wei: digits and at most 18 decimals. Raises ValueError."""
     found = _ETHER.fullmatch(amount)
@@ -99,9 +130,20 @@ def check_quote(quote: WrapQuoteResponse, request: WrapRequest) -> None:
         raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
 
 
-def judge_quote(quote: WrapQuoteResponse, fee: int) -> Loss:
-    """Return what is lost for gas; `fee` in wei per gas, without a node the most that it may be."""
-    return judge_wrap(quote.amount_wei, quote.estimated_gas * fee)
+def _judged(quote: WrapQuoteResponse, request: WrapRequest, *, has_node: bool) -> Flow[Loss]:
+    """Return what is lost for gas, by the own node's estimate and base fee.
+
+    The service's figure counts only where it is higher. Without a node it is at least what the
+    contract takes, at the fee cap.
+    """
+    params = quote.mev_protection.transaction_params
+    gas, fee = max(int(quote.estimated_gas), LEAST_WRAP_GAS), int(params.max_fee_per_gas)
+    if has_node:
+        fee = yield from perform(node_calls.BASE_FEE)
+        with suppress(NodeRpcError):
+            estimate = yield from perform(node_calls.estimate_gas(call_of(params, request.wallet)))
+            gas = max(gas, estimate)
+    return judge_wrap(quote.amount_wei, gas * fee)
 
 
 def order_call(quote: WrapQuoteResponse, signed: str) -> api_calls.ApiCall[WrapOrderResponse]:
@@ -124,16 +166,12 @@ def place(quote: WrapQuoteResponse, signed: str) -> Flow[WrapOrderResponse]:
     return order
 
 
-def convert(
-    request: WrapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
-) -> Flow[WrapResult]:
-    """Run the whole flow.
+def checked_wrap(
+    request: WrapRequest, polling: PollingPolicy, watch: Watch, *, has_node: bool
+) -> Flow[WrapQuoteResponse]:
+    """Return the quote with its nonce, if it may be signed.
 
-    Before signing, raises UnsafeQuote, NonceMismatch when the given nonce is used, and
-    QuoteDeclined when an order of the wallet is open, `accept` returns False, or the balance is too
-    low. While submitting, raises TransactionHashMismatch, and AfterSubmission when the service
-    refuses a transaction that it already has. While waiting, raises TransactionFailed,
-    TransactionReplaced or OrderStillOpen.
+    Raises what `convert` raises before it signs.
     """
     quote = yield from perform(
         api_calls.wrap_quote(request.operation, request.amount, request.wallet)
@@ -152,17 +190,52 @@ def convert(
     quote = quote.with_nonce(nonce)
     watch(quote)
     params = quote.mev_protection.transaction_params
-    fee = (yield from perform(node_calls.BASE_FEE)) if has_node else params.max_fee_per_gas
-    loss, most = judge_quote(quote, fee), accepted_bps(request.max_loss_percent)
-    if request.confirm is None:
-        require_consent(loss, most, quote, None)
+    loss, most = (yield from _judged(quote, request, has_node=has_node)), _most_bps(request)
+    plan = WrapPlan(quote, loss, loss.exceeds(most, has_floor=False))
+    try:
+        if request.confirm is None:
+            require_consent(loss, most, quote, None)
+    except QuoteDeclined as error:
+        watch(replace(plan, refusal=error))
+        raise
+    watch(plan)
     if not quote_checks.is_accepted(request.accept, quote):
         raise QuoteDeclined("the quote was not accepted")
     require_consent(loss, most, quote, request.confirm)
     if has_node:
         yield from _require_funds(quote, request)
         yield from require_success(what, params, request.wallet)
+    return quote
+
+
+def convert(
+    request: WrapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
+) -> Flow[WrapResult]:
+    """Run the whole flow.
+
+    Before signing, raises UnsafeQuote, NonceMismatch when the given nonce is used, and
+    QuoteDeclined when an order of the wallet is open, `accept` returns False, or the balance is too
+    low. While submitting, raises TransactionHashMismatch, and AfterSubmission when the service
+    refuses a transaction that it already has. While waiting, raises TransactionFailed,
+    TransactionReplaced or OrderStillOpen.
+    """
+    quote = yield from checked_wrap(request, polling, watch, has_node=has_node)
+    params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params), signer, request.wallet)
+    return (yield from submit(quote, request, signed, polling, watch, has_node=has_node))
+
+
+def submit(
+    quote: WrapQuoteResponse,
+    request: WrapRequest,
+    signed: str,
+    polling: PollingPolicy,
+    watch: Watch,
+    *,
+    has_node: bool,
+) -> Flow[WrapResult]:
+    """Submit a signed quote, and wait for its receipt at the caller's own node."""
+    what, nonce = f"the {request.operation}", quote.mev_protection.transaction_params.nonce or 0
     sent = finality.SubmittedTransaction(what, hash_of(signed), request.wallet, nonce)
     try:
         order = yield from retry_transient(order_call(quote, signed), polling)

@@ -71,6 +71,7 @@ class WebSessionResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=Tr
     quote_seconds: Annotated[int, doc("Seconds that a swap quote is valid", 30)]
     taken_seconds: Annotated[int, doc("After so many seconds its transaction is refused", 60)]
     expires_at: Annotated[Timestamp, doc("When the session ends (ISO 8601, UTC)")]
+    version: Annotated[str, doc("Of the service", "1.4.0")]
     address: Annotated[AddressText | None, doc("The account of the body, EIP-55 checksummed")] = (
         None
     )
@@ -92,6 +93,7 @@ class WebStatusResponse(WireStruct, frozen=True, kw_only=True):
     relay: Annotated[bool, doc("Whether a relay accepts connections")]
     sources: Annotated[bool, doc("Whether a source of routes accepts connections")]
     inclusion: Annotated[InclusionRecord | None, doc("null: nothing was counted yet")] = None
+    source_names: Annotated[tuple[str, ...], doc("Sources that are asked for a quote", ["sushi"])]
 
 
 class WebStatusEnvelope(Envelope[WebStatusResponse], frozen=True, kw_only=True):

@@ -123,6 +123,15 @@ class OrderHistoryQuery(WireStruct, frozen=True, kw_only=True):
         int, Meta(ge=1, le=base.MAX_LIMIT), doc("Orders per page.", base.DEFAULT_LIMIT)
     ] = base.DEFAULT_LIMIT
     offset: Annotated[int, Meta(ge=0, le=base.MAX_OFFSET), doc("Orders to skip.", 0)] = 0
+    as_of: Annotated[
+        int,
+        Meta(ge=0, le=base.MAX_OFFSET),
+        doc(
+            "The `total` of your first page: orders that arrived since are skipped, so that each"
+            " order comes once. 0: not given.",
+            0,
+        ),
+    ] = 0
     status: Annotated[
         str | None, doc("Only orders in this status.", "confirmed", type="string", enum=OrderStatus)
     ] = None

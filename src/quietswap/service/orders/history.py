@@ -18,9 +18,11 @@ class GetOrderHistory:
     """Return only orders of the calling key; equal times are ordered by order id.
 
     New orders appear only at the front. A reader that starts at offset 0 and follows `nextOffset`
-    reads the history as of its start: later pages skip newer orders, and `total` stays. The total
-    is cached in this process for five minutes per wallet. Pages filtered by status are live,
-    because orders enter and leave a filter at any place.
+    reads the history as of its start: later pages skip newer orders, and `total` stays. It passes
+    the first page's total as `as_of`. For a reader that does not, the total of the last start is
+    cached in this process for five minutes per key and wallet: of two such readers, the first may
+    get an order twice. Pages filtered by status are live, because orders enter and leave a filter
+    at any place.
     """
 
     def __init__(self, orders: OrderStore, clock: Clock) -> None:
@@ -36,28 +38,37 @@ class GetOrderHistory:
         limit: int,
         offset: int,
         kind: OrderKind | None,
+        as_of: int | None = None,
     ) -> OrderPage:
         """Return one page and the total of the same filter, from one snapshot.
 
-        `kind` None lists all kinds. Pages with other kinds than swaps are live, as filtered ones.
+        `kind` None lists all kinds. Without `as_of`, pages with other kinds than swaps are live, as
+        filtered ones.
         """
         found = await self._orders.page(key.client_id, wallet, status, limit, offset, kind)
-        if kind is not OrderKind.SWAP or status is not None:
+        if status is not None:
             return found
-        reader = key.client_id, wallet
-        if offset == 0:
-            self._totals[reader] = found.total
+        if as_of is None and kind is OrderKind.SWAP:
+            reader = key.id, wallet
+            if offset == 0:
+                self._totals[reader] = found.total
+            as_of = self._totals.get(reader)
+        if as_of is None or found.total <= as_of:
             return found
-        total = self._totals.get(reader)
-        if total is None or found.total <= total:
-            return found
-        return await self._behind(key, wallet, total, found.total - total, limit, offset)
+        return await self._behind(key, wallet, as_of, found.total - as_of, limit, offset, kind)
 
     async def _behind(  # noqa: PLR0917
-        self, key: ApiKey, wallet: Address, total: int, arrived: int, limit: int, offset: int
+        self,
+        key: ApiKey,
+        wallet: Address,
+        total: int,
+        arrived: int,
+        limit: int,
+        offset: int,
+        kind: OrderKind | None,
     ) -> OrderPage:
-        """Return the page behind the orders that arrived since the reader's total was cached."""
-        page = await self._orders.page(key.client_id, wallet, None, limit, offset + arrived)
+        """Return the page behind the orders that arrived since the reader's start."""
+        page = await self._orders.page(key.client_id, wallet, None, limit, offset + arrived, kind)
         # orders that arrived between the two reads are at the front again
         first = max(page.total - total - arrived, 0)
         return OrderPage(page.orders[first:], total)

@@ -450,5 +450,6 @@ async def order_history(request: ApiRequest) -> OrderHistoryEnvelope:
     offset = requests.parse_int(query, shapes.OrderHistoryQuery, "offset")
     status = requests.parse_status_filter(query)
     kind = requests.parse_kind_filter(query)
-    page = await request.use.order_history(request.key, wallet, status, limit, offset, kind)
+    as_of = requests.parse_int(query, shapes.OrderHistoryQuery, "asOf") or None
+    page = await request.use.order_history(request.key, wallet, status, limit, offset, kind, as_of)
     return OrderHistoryEnvelope(ok=True, data=order_history_response(page, limit, offset))

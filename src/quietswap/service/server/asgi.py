@@ -120,12 +120,13 @@ def _begin(settings: Settings, came_up: Callable[[], None] | None = None) -> "Se
 
 
 def _end_with_server() -> None:
-    """Stop this worker when its server is killed. It would otherwise serve beside the next server.
+    """Kill this worker when its server is killed. It would otherwise serve beside the next server.
 
-    Linux only. On other systems a killed server leaves its workers running.
+    No handler can take the signal, and an order is stored before its bytes are sent. Linux only: on
+    other systems a killed server leaves its workers running.
     """
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     server = multiprocessing.parent_process()
     if server is not None and os.getppid() != server.pid:
         sys.exit("quietswap: the server ended before its worker began")
@@ -236,7 +237,13 @@ def _api(parts: Container, clock: Clock, health: Callable[[], Awaitable[Health]]
         options,
         clock,
         pages=operator_pages(health),
-        web=web_options(parts.settings, parts.storage, clock, health),
+        web=web_options(
+            parts.settings,
+            parts.storage,
+            clock,
+            health,
+            [source.name for source in parts.outside.sources],
+        ),
         on_answer=observe.request_answered,
         operator=operator_view(parts, clock, health) if is_enabled(parts.settings) else None,
     )

@@ -56,6 +56,21 @@ def allow_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+_FEWEST_FILES = 512
+"""Fewer do not serve one busy client: a request takes a connection of its own and some of ours."""
+
+
+def too_few_files() -> str | None:
+    """Return why the hard limit of open files does not do; None if it does."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY or hard >= _FEWEST_FILES:
+        return None
+    return (
+        f"the process may open {hard} files (hard limit nofile), and needs at least"
+        f" {_FEWEST_FILES}: raise it with ulimit -Hn, LimitNOFILE= of systemd or the container's"
+    )
+
+
 def most_connections() -> int:
     """Return the connections that one process accepts, so that files are left for its own ones."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -10,16 +10,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
 import msgspec
 
+from quietswap.rules.foreign_text import visible
 from quietswap.service.operator.audit_file import has_room
 from quietswap.service.server.certificates import tls_faults
 from quietswap.service.server.settings import BadSettings
 from quietswap.service.server.shutdown import KILLED_AFTER_S
-from quietswap.service.settings import Settings
+from quietswap.service.settings import ServerConfig, Settings
 
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """https://prometheus.github.io/client_python/multiprocess/"""
@@ -51,6 +51,7 @@ def metrics_of_all(workers: int) -> Iterator[None]:
 def startup_faults(settings: Settings) -> list[str]:
     """Return one line for each reason why the service must not start with these settings."""
     from quietswap.service.api.middleware.headers import is_loopback
+    from quietswap.service.server.connections import too_few_files
 
     server = settings.server
     faults = []
@@ -60,6 +61,8 @@ def startup_faults(settings: Settings) -> list[str]:
             "node. Set it in the file or as QUIETSWAP_NODE__URLS=https://... "
             "(to try quietswap without a node, run: quietswap sandbox)"
         )
+    if (few := too_few_files()) is not None:
+        faults.append(few)
     if bool(server.tls_cert) != bool(server.tls_key):
         missing = "tls_key" if server.tls_cert else "tls_cert"
         faults.append(f"server.{missing} is not set: the certificate and its key go together")
@@ -207,11 +210,12 @@ def start_needs(settings: Settings) -> list[str]:
 
 def _store_of(failure: str, settings: Settings) -> str:
     """Return the setting of the store that failed, with its host and no password."""
+    from quietswap.service.storage.database import shown_host
+
     name, url = "storage.url", settings.storage.url
     if failure.startswith("Redis") and settings.storage.redis_url:
         name, url = "storage.redis_url", settings.storage.redis_url
-    host = urlsplit(url).netloc.rpartition("@")[2]
-    return f"{name} ({host})" if host else name
+    return f"{name} ({shown_host(url)})" if shown_host(url) else name
 
 
 def may_serve(settings: Settings) -> bool:
@@ -309,14 +313,48 @@ def wait_for_free_port(
     said = False
     while (problem := _problem(host, port)) is not None:
         if problem != errno.EADDRINUSE or time.monotonic() >= until:
-            raise click.ClickException(
-                f"server.host {host} and server.port {port} cannot be listened on: "
-                f"{os.strerror(problem)}"
-            )
+            raise click.ClickException(_occupied(host, port, problem))
         if not said:
             (say or _say)(port, patience)
             said = True
         time.sleep(_LOOK_EVERY_S)
+
+
+def port_warnings(server: ServerConfig) -> list[str]:
+    """Return one line if the port is taken, perhaps by the service that already runs."""
+    try:
+        problem = _problem(server.host, server.port)
+    except click.ClickException as error:
+        return [error.format_message()]
+    return [] if problem is None else [_occupied(server.host, server.port, problem)]
+
+
+def _occupied(host: str, port: int, problem: int) -> str:
+    text = f"server.host {host} and server.port {port} cannot be listened on: "
+    holder = listener_of(port) if problem == errno.EADDRINUSE else None
+    return text + os.strerror(problem) + (f" by {holder}" if holder else "")
+
+
+_LISTENS = "0A"
+"""TCP_LISTEN of /proc/net/tcp (proc(5))."""
+
+
+def listener_of(port: int) -> str | None:
+    """Return `process 123 (name)` that listens on a port; None if Linux does not show it to us."""
+    sockets = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):
+            rows = (line.split() for line in Path(table).read_text("ascii").splitlines()[1:])
+            listening = (row for row in rows if row[3] == _LISTENS)
+            sockets |= {r[9] for r in listening if int(r[1].rpartition(":")[2], 16) == port}
+    links = {f"socket:[{inode}]" for inode in sockets}
+    for file in Path("/proc").glob("[0-9]*/fd/*") if links else ():
+        with contextlib.suppress(OSError):  # of another user, or ended meanwhile
+            if str(file.readlink()) in links:
+                process = file.parts[2]
+                name = Path(f"/proc/{process}/comm").read_text("utf-8").strip()
+                return f"process {process} ({visible(name)})"
+    return None
 
 
 def _say(port: int, seconds: float) -> None:

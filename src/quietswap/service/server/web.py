@@ -1,7 +1,8 @@
 """The parts of the web page: whether it is served, its sessions and its options."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
+from quietswap import __version__
 from quietswap.rules.clients import WebSessionBounds
 from quietswap.rules.operator.figures import Measure, distribution, tip_class
 from quietswap.rules.operator.operators import Health
@@ -57,7 +58,11 @@ def make_sessions(settings: Settings, storage: Storage, clock: Clock) -> WebSess
 
 
 def web_options(
-    settings: Settings, storage: Storage, clock: Clock, health: Callable[[], Awaitable[Health]]
+    settings: Settings,
+    storage: Storage,
+    clock: Clock,
+    health: Callable[[], Awaitable[Health]],
+    source_names: Iterable[str] = (),
 ) -> WebOptions | None:
     """Return the options of the page; None if it is not served. Raises BadSettings."""
     if not is_web_enabled(settings):
@@ -75,6 +80,8 @@ def web_options(
         renew=sessions.renew,
         health=health,
         inclusion=inclusion,
+        source_names=tuple(source_names),
+        version=__version__,
         explorer_url=settings.tracking.explorer_url.rstrip("/"),
         quote_s=settings.quotes.validity_s,
         requests=settings.web.rate_limit,

@@ -207,16 +207,26 @@ def check_redis_url(url: str | None) -> None:
     )
 
 
+def shown_host(url: str) -> str:
+    """Return hosts and ports of a checked URL, without user and password."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
 def _check_hosts(url: str, name: str) -> None:
-    """Refuse what the drivers would refuse, with a message that never contains the password."""
+    """Refuse what the drivers would refuse, with a message that never contains the password.
+
+    A # or a / of the password ends the host there, and what follows would be shown as the host.
+    """
     try:
-        hosts = urlsplit(url).netloc.rpartition("@")[2].split(",")
+        hosts = shown_host(url).split(",")
+        if "#" in url or "@" in urlsplit(url).path:
+            hosts = [":"]
     except ValueError:
         hosts = [":"]
     if not all(_HOST.fullmatch(host) and _port(host) <= _LAST_PORT for host in hosts):
         raise BadDatabaseUrl(
             f"{name}: its host and port cannot be read; write special characters of a password as "
-            "%2F and the like"
+            "%40 for @, %23 for #, %2F for /"
         )
 
 

@@ -189,6 +189,7 @@ class WebSessionEndpoint(_PageEndpoint):
             quote_seconds=self.web.quote_s,
             taken_seconds=self.web.quote_s + GRACE_MS // 1000,
             expires_at=iso_timestamp(end_ms),
+            version=self.web.version,
             address=address,
         )
         return contract.WebSessionEnvelope(ok=True, data=data), [(b"set-cookie", cookie.encode())]
@@ -245,5 +246,6 @@ class WebStatusEndpoint(_PageEndpoint):
             relay=checks["relay"] == "ok",
             sources=checks["sources"] == "ok",
             inclusion=record,
+            source_names=self.web.source_names,
         )
         return contract.WebStatusEnvelope(ok=True, data=data), []

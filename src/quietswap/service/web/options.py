@@ -24,6 +24,9 @@ class WebOptions:
     """The checks of /readyz."""
     inclusion: Callable[[], Awaitable[Percentiles | None]]
     """Seconds to a block without a tip, of the last `INCLUSION_DAYS`; None without a record."""
+    source_names: tuple[str, ...]
+    """The sources that are asked for a quote."""
+    version: str
     explorer_url: str
     quote_s: int
     """Seconds that a swap quote is valid."""

@@ -1,0 +1,358 @@
+"""The plan of a swap: what would be signed, what it costs and may lose, and whether it may be.
+
+All decisions before a signature are made here, from the request, from the calldata and from the
+caller's own node. Commands and tools show a plan; none decides again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from quietswap.client import node_calls
+from quietswap.client.errors import ClientError, QuoteDeclined, UnsafeQuote
+from quietswap.client.flows import approvals as approvals_flow
+from quietswap.client.flows import quoting, reference_price
+from quietswap.client.flows.effects import Flow, perform, perform_all, read_clock
+from quietswap.client.flows.polling import PollingPolicy, require_trade_scope
+from quietswap.client.flows.quote_checks import SwapRequest, is_accepted, is_bound
+from quietswap.client.flows.reference_price import ReferencePrice
+from quietswap.client.flows.simulation import SwapSimulation, simulate_swap
+from quietswap.client.signing import Signer
+from quietswap.rules.contract.quotes import SwapQuoteResponse
+from quietswap.rules.contract.transactions import TransactionParams
+from quietswap.rules.safety.loss import Loss
+from quietswap.rules.tokens.token import WETH
+
+FRESH_S = 20.0
+"""A quote expires after about 30 s. After 20 s too little time may be left to sign it."""
+_MOST_QUOTES = 10
+_MOST_ROUTERS = 5
+"""Most approvals in one swap; each fresh quote may name another source's router."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalletFacts:
+    """What the caller's own node shows of the wallet; amounts in smallest units and in wei.
+
+    `allowance` is that of the quote's router for the sell token, `next_nonce` without orders that
+    are private.
+    """
+
+    sell_balance: int
+    ether: int
+    allowance: int
+    next_nonce: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedApproval:
+    """One approval to sign before the swap; `amount` in smallest units (0 for a reset)."""
+
+    token: str
+    router: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class SwapPlan:
+    """A quote that passed the checks, with all that is decided about it before it is signed.
+
+    `quote` has the transaction to sign: of a batched plan the batched form. `loss` is the client's
+    own judgement, at most `accepted_bps` of it is accepted by the request. `approvals` are signed
+    first, with `approval_gas_wei` at most for their gas. `wallet`, `reference` and `trial` are None
+    without a node; `trial` also before the last check. `refusal` is the error that is raised
+    instead of a signature. `at` is when the quote came, in s of the client's monotonic clock.
+    """
+
+    request: SwapRequest
+    quote: SwapQuoteResponse
+    loss: Loss
+    at: float
+    refusal: ClientError | None = None
+    approvals: tuple[PlannedApproval, ...] = ()
+    approval_gas_wei: int = 0
+    wallet: WalletFacts | None = None
+    reference: ReferencePrice | None = None
+    is_batched: bool = False
+    trial: SwapSimulation | None = None
+
+    @property
+    def params(self) -> TransactionParams:
+        """The transaction of the swap."""
+        return self.quote.mev_protection.transaction_params
+
+    @property
+    def signatures(self) -> int:
+        """How many transactions are signed: the approvals, and the swap."""
+        return len(self.approvals) + 1
+
+    @property
+    def max_gas_cost(self) -> int:
+        """The most that all of them may cost in gas, in wei."""
+        return int(self.params.max_gas_cost) + self.approval_gas_wei
+
+    @property
+    def fresh_until(self) -> float:
+        """Until when the quote may be signed, in s of the client's monotonic clock."""
+        return self.at + FRESH_S
+
+    @property
+    def accepted_bps(self) -> int:
+        return quoting.most_bps(self.request)
+
+    @property
+    def needs_consent(self) -> bool:
+        """Whether it may lose more than the request accepts, so that `confirm` is asked."""
+        has_floor = self.request.at_least is not None
+        return self.loss.exceeds(self.accepted_bps, has_floor=has_floor)
+
+    @property
+    def below_percent(self) -> Decimal | None:
+        """How far the quote is below the reference, in percent; None without one."""
+        if self.reference is None:
+            return None
+        return self.reference.below_percent(self.quote, self.request.slippage_bps)
+
+    def require(self) -> None:
+        """Raise the refusal, if there is one."""
+        if self.refusal is not None:
+            raise self.refusal
+
+
+Event = SwapQuoteResponse | SwapPlan | approvals_flow.ApprovalSent | approvals_flow.Approved
+Watch = Callable[[Event], None]
+
+
+def planned(
+    request: SwapRequest, polling: PollingPolicy, watch: Watch, *, has_node: bool, since: int = 0
+) -> Flow[SwapPlan]:
+    """Request a quote that passes the checks and plan its signatures, at block `since` or later.
+
+    What is only declined is the plan's `refusal`. Raises UnsafeQuote and NonceMismatch.
+    """
+    quote = yield from quoting.safe_quote(request, polling, has_node=has_node)
+    at = (yield from read_clock()).seconds
+    watch(quote)
+    reads = has_node and quoting.needs_reference(request)
+    reference = (yield from reference_price.find(request)) if reads else None
+    below = None
+    if reference is not None:
+        below = reference.below_percent(quote, request.slippage_bps)
+    loss = quoting.judge_quote(quote, request.slippage_bps, below)
+    plan = SwapPlan(request, quote, loss, at, reference=reference)
+    plan = replace(plan, refusal=_refused_price(plan))
+    if has_node:
+        plan = yield from _with_wallet(plan, polling, since)
+    return plan
+
+
+def _refused_price(plan: SwapPlan) -> ClientError | None:
+    """Return why minimum, price or loss are not accepted; None if they are, or may be."""
+    quote, request = plan.quote, plan.request
+    try:
+        if request.at_least is not None and quote.min_buy_amount < request.at_least:
+            raise QuoteDeclined(f"the minimum {quote.min_buy_amount} is below {request.at_least}")
+        reference_price.require_fair(quote, request, plan.reference)
+        if request.confirm is None:
+            _require_consent(plan)
+    except QuoteDeclined as error:
+        return error
+    return None
+
+
+def _require_consent(plan: SwapPlan) -> None:
+    request = plan.request
+    quoting.require_consent(
+        plan.loss,
+        plan.accepted_bps,
+        plan.quote,
+        request.confirm,
+        has_floor=request.at_least is not None,
+    )
+
+
+def _with_wallet(plan: SwapPlan, polling: PollingPolicy, since: int) -> Flow[SwapPlan]:
+    """Add what the own node shows of the wallet, and the approvals that the swap needs."""
+    quote, request = plan.quote, plan.request
+    facts = yield from _wallet_facts(quote, request, since)
+    plan = replace(plan, wallet=facts)
+    if plan.refusal is not None:
+        return plan
+    try:
+        _require_funds(plan, facts)
+        if facts.allowance >= request.sell_amount:
+            return plan
+        if request.batch:
+            form = yield from quoting.batched_quote(quote, request, facts.allowance)
+            return replace(plan, quote=form, is_batched=True)
+        router = quote.dex_route.target
+        yield from quoting.require_approvable(request, router, facts.allowance, polling)
+        plan = yield from _with_approvals(plan, facts)
+        # before the public approval: its gas would be paid for a swap that is declined
+        return (yield from with_gas(plan, quote.estimated_gas))
+    except QuoteDeclined as error:
+        return replace(plan, refusal=error)
+
+
+def _wallet_facts(quote: SwapQuoteResponse, request: SwapRequest, since: int) -> Flow[WalletFacts]:
+    token, wallet, router = request.sell_token, request.wallet, quote.dex_route.target
+    block = yield from approvals_flow.block_since(since)
+    held, ether, allowed, nonce = yield from perform_all(
+        node_calls.token_balance(token, wallet),
+        node_calls.eth_balance(wallet),
+        node_calls.allowance(token, wallet, router, block),
+        node_calls.nonce(wallet),
+    )
+    return WalletFacts(held, ether, allowed, nonce)
+
+
+def _require_funds(plan: SwapPlan, facts: WalletFacts) -> None:
+    """Refuse a swap above the balance: before an approval costs gas, and after it.
+
+    The most that it may cost is value + gas limit x fee cap, as a node asks (EIP-1559).
+    """
+    needs = plan.request.sell_amount
+    if facts.sell_balance < needs:
+        raise QuoteDeclined(
+            f"the wallet holds {facts.sell_balance} of {needs} smallest units of the sell token",
+            (plan.request.sell_token, facts.sell_balance, needs),
+        )
+    cost = plan.params.value + plan.params.max_gas_cost
+    if facts.ether < cost:
+        raise QuoteDeclined(
+            f"the wallet holds {facts.ether} wei of ETH, and the transaction may cost {cost} wei"
+        )
+
+
+def _with_approvals(plan: SwapPlan, facts: WalletFacts) -> Flow[SwapPlan]:
+    request, router = plan.request, plan.quote.dex_route.target
+    token, wallet = request.sell_token, request.wallet
+    amounts = yield from approvals_flow.approval_amounts(
+        token=token,
+        router=router,
+        amount=request.sell_amount,
+        wallet=wallet,
+        approval=request.approval,
+        current=facts.allowance,
+    )
+    cost = yield from approvals_flow.approval_cost(
+        token=token,
+        router=router,
+        amount=request.sell_amount,
+        wallet=wallet,
+        approval=request.approval,
+    )
+    each = tuple(PlannedApproval(token, router, amount) for amount in amounts)
+    return replace(plan, approvals=each, approval_gas_wei=cost)
+
+
+def with_gas(plan: SwapPlan, gas_used: int | None) -> Flow[SwapPlan]:
+    """Judge the plan again with so much gas, at the current base fee of the own node.
+
+    Returns the plan as it is if a reference, Chainlink's ETH price or the gas is missing. A loss
+    that this raises counts; what was accepted before is not asked again. Raises QuoteDeclined.
+    """
+    request, reference = plan.request, plan.reference
+    if gas_used is None or reference is None:
+        return plan
+    ether = yield from reference_price.usd_price(WETH)
+    if ether is None:
+        return plan
+    base_fee = yield from perform(node_calls.BASE_FEE)
+    gas_usd = Decimal(gas_used * base_fee).scaleb(-18) * ether
+    gas_percent = 100 * gas_usd / reference.sold_usd
+    reference_price.require_fair_with_gas(plan.quote, request, reference, gas_percent)
+    loss = quoting.judge_quote(plan.quote, request.slippage_bps, plan.below_percent, gas_percent)
+    if loss.bps <= plan.loss.bps:
+        return plan
+    raised = replace(plan, loss=loss)
+    if request.confirm is None:
+        _require_consent(raised)
+    return raised
+
+
+def tried(plan: SwapPlan, since: int) -> Flow[SwapPlan]:
+    """Simulate the swap at the caller's own node, and judge it with the gas that it used.
+
+    Raises UnsafeQuote and QuoteDeclined.
+    """
+    must = plan.is_batched or not is_bound(plan.quote)
+    trial = yield from simulate_swap(
+        plan.quote, plan.request, must=must, since=since, is_batched=plan.is_batched
+    )
+    return (yield from with_gas(replace(plan, trial=trial), trial.gas_used))
+
+
+def swap_plan(
+    request: SwapRequest, polling: PollingPolicy, watch: Watch, *, has_node: bool
+) -> Flow[SwapPlan]:
+    """Return the plan of a swap, tried at the own node unless an approval is needed first.
+
+    Nobody is asked: what a person would be asked is `needs_consent`. Raises UnsafeQuote.
+    """
+    if has_node:
+        yield from approvals_flow.require_mainnet()
+    yield from require_trade_scope(polling)
+    plan = yield from planned(request, polling, watch, has_node=has_node)
+    if plan.refusal is not None or plan.approvals or not has_node:
+        return plan
+    try:
+        return (yield from tried(plan, 0))
+    except (QuoteDeclined, UnsafeQuote) as error:
+        return replace(plan, refusal=error)
+
+
+def accepted_plan(
+    request: SwapRequest, polling: PollingPolicy, watch: Watch, *, has_node: bool, since: int = 0
+) -> Flow[SwapPlan]:
+    """Return a plan that is accepted, and whose quote has not expired.
+
+    `accept` may take long, for example if a person answers a prompt. If the quote is then too old,
+    a new one is planned and passed to `accept`. Raises UnsafeQuote or QuoteDeclined.
+    """
+    for _ in range(_MOST_QUOTES):
+        plan = yield from planned(request, polling, watch, has_node=has_node, since=since)
+        watch(plan)
+        plan.require()
+        if not is_accepted(request.accept, plan.quote):
+            raise QuoteDeclined("the quote was not accepted")
+        _require_consent(plan)
+        if (yield from read_clock()).seconds <= plan.fresh_until:
+            return plan
+    raise QuoteDeclined("each quote grew old before it was accepted")
+
+
+def approved_plan(
+    request: SwapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
+) -> Flow[tuple[SwapPlan, tuple[approvals_flow.Approved, ...]]]:
+    """Return an accepted plan whose router has an allowance of at least the sell amount.
+
+    An approval takes time and a nonce, so a fresh quote follows each approval; it may name another
+    router. Raises QuoteDeclined when balance or allowance is too low, or when the approval would
+    use the nonce of an open order. Raises the errors of `ensure_allowance`.
+    """
+    approvals: list[approvals_flow.Approved] = []
+    for _ in range(_MOST_ROUTERS):
+        since = approvals_flow.newest_block(approvals)
+        plan = yield from accepted_plan(request, polling, watch, has_node=has_node, since=since)
+        if not plan.approvals:
+            return plan, tuple(approvals)
+        sent = yield from approvals_flow.ensure_allowance(
+            token=request.sell_token,
+            router=plan.quote.dex_route.target,
+            amount=request.sell_amount,
+            wallet=request.wallet,
+            signer=signer,
+            approval=request.approval,
+            polling=polling,
+            max_fee_wei=request.max_fee_wei,
+            watch=watch,
+        )
+        approvals.extend(sent)
+    raise QuoteDeclined("each fresh quote chose a router that was not approved yet")
+
+
+def require_consent_again(plan: SwapPlan, before: Loss) -> None:
+    """Ask for a loss that the trial raised. Raises QuoteDeclined."""
+    if plan.loss.bps > before.bps:
+        _require_consent(plan)

@@ -1,0 +1,85 @@
+"""What `quietswap quote` says of a quote, and how refusals name what was typed."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Quietswap
+from tests.client.fake_chain import FakeChain
+from tests.client.fake_servers import FakeService, Reply
+
+
+def told(text: str) -> str:
+    return " ".join(text.split())
+
+
+def quote_of(service: FakeService, **changes: Any) -> Reply:
+    reply = service._usual("quote", None)  # type: ignore[arg-type]
+    reply.body["data"] |= changes
+    return reply
+
+
+def test_a_quote_names_rate_validity_and_one_percentage(
+    quietswap: Quietswap, service: FakeService
+) -> None:
+    quote = quote_of(service, priceImpact=0.31, executableUntil="2027-01-15T08:30:00.000Z")
+    quote.body["data"]["sources"] = [
+        {"source": "kyberswap", "outcome": "won", "latencyMs": 5, "referenceBps": -31}
+    ]
+    service.next("quote", quote)
+    result = quietswap("quote", "1", "WETH", "USDC")
+    assert result.exit_code == 0, result.output
+    text = told(result.stdout)
+    sold, bought = quote.body["data"]["sellAmount"], quote.body["data"]["buyAmount"]
+    rate = int(bought) * 10**12 / int(sold)
+    assert f"1 WETH = {rate:,.2f} USDC" in text
+    assert "price impact 0.31 %" in text
+    assert "price impact is how far below the market's price that is" in text
+    assert text.count("%") == 1
+    assert "about 30 seconds to sign and submit it; no block executes it after 2027-01-15" in text
+    assert "to pools" not in text
+
+
+def test_a_router_without_a_deadline_is_named(quietswap: Quietswap, service: FakeService) -> None:
+    service.next("quote", quote_of(service, executableUntil=None))
+    assert "its router has no deadline" in told(quietswap("quote", "1", "WETH", "USDC").stdout)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--rpc-url", "node"), "--rpc-url must be an http:// or https:// address"),
+        (("--url", "http://x/?a=1"), "--url must be a base address, without ? and #"),
+        (("--ca-file", __file__), f"--ca-file {__file__}: no certificate in PEM format"),
+    ],
+)
+def test_a_refusal_names_the_option(
+    quietswap: Quietswap, options: tuple[str, ...], says: str
+) -> None:
+    result = quietswap("quote", "1", "WETH", "USDC", *options)
+    assert result.exit_code == 2
+    assert says in told(result.output)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--max-fee", "0.000001"), "--max-fee"),
+        (("--nonce", "7"), "leave --nonce out"),
+        (("--max-impact", "0.0001"), "--max-impact"),
+        (("--approve", "never"), "--approve is never"),
+    ],
+)
+def test_a_declined_swap_names_options_in_text_and_json(
+    quietswap: Quietswap, node: FakeChain, options: tuple[str, ...], says: str
+) -> None:
+    swap = ("swap", "1", "WETH", "USDC", "--yes", *options)
+    text, machine = quietswap(*swap), quietswap(*swap, "--json")
+    assert (text.exit_code, machine.exit_code) == (1, 1)
+    messages = text.stdout.partition("✗")[2], json.loads(machine.stdout)["message"]
+    for message in map(told, messages):
+        assert says in message
+        assert re.findall("[a-z]+_[a-z]+", message) == []
+    assert node.sent == []

@@ -1,0 +1,34 @@
+// Runs steps of a trade without a browser: a JSON program on stdin, its results on stdout.
+// The sources are bundled in memory, with the page's own esbuild.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+const [folder] = process.argv.slice(2)
+const { buildSync } = createRequire(`${folder}/package.json`)('esbuild')
+const contents = `
+  export * from './src/trade/machine'
+  export * from './src/trade/primary'
+  export * from './src/trade/plan'
+  export * from './src/amounts'
+  export * from './src/figures'
+  export * from './src/ends'
+`
+const { outputFiles } = buildSync({
+  stdin: { contents, resolveDir: folder, loader: 'ts' },
+  bundle: true,
+  format: 'esm',
+  write: false,
+})
+const page = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`)
+const text = (value) =>
+  JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? `${one}` : one === undefined ? null : one))
+
+const answers = JSON.parse(readFileSync(0, 'utf8')).map(({ call, given }) => {
+  if (call === 'table') return page.TABLE
+  if (call === 'play') return given.events.reduce(page.reduce, { ...page.fresh('0.5'), ...given.trade })
+  if (call === 'primary') return page.primaryOf({ ...page.fresh('0.5'), ...given.trade }, given.world)
+  if (call === 'state') return page.stateOf({ ...page.fresh('0.5'), ...given.trade }, given.world)
+  if (call === 'steps') return page.stepsOf({ ...page.fresh('0.5'), ...given.trade }, given.canBatch)
+  return page[call](...given)
+})
+process.stdout.write(text(answers))

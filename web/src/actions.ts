@@ -1,0 +1,71 @@
+// What a person does with an open order: cancel it, or send it again with a higher fee cap.
+
+import { WETH } from './account'
+import { post, type Schemas } from './api'
+import type { Connection } from './connection'
+import { assertPrivate } from './privacy'
+import type { Order, Orders } from './stream'
+import { failureText, raised, type Sent, sendPrivately, sentOf, type Terms } from './submit'
+import { cancelFaults } from '../../clients/typescript/src/params'
+import { send, WalletError } from './wallet'
+
+interface Context {
+  connection: Connection | undefined
+  orders: Orders
+  placed(order: Order): void
+  /** The status line, which the next event replaces. */
+  say(text: string): void
+}
+
+/** Shows what must stay in sight. */
+type Tell = (text: string) => void
+
+/** Signs an empty transaction with the nonce of an order. */
+export async function cancel({ connection, orders, say }: Context, orderId: string, tell: Tell): Promise<void> {
+  if (!connection) return
+  tell('')
+  try {
+    const path = `/api/v1/mev/orders/${encodeURIComponent(orderId)}/cancel`
+    const { transactionParams } = await post<Schemas['CancelQuoteResponse']>(path)
+    const order = orders.get(orderId)?.order
+    const nonce = sentOf(order?.txHash)?.nonce ?? order?.nonce
+    const faults = cancelFaults(transactionParams, connection.address, nonce)
+    if (faults.length) return tell(`The cancel has ${faults.join(', ')}. Nothing was sent.`)
+    say('Confirm the cancel in your wallet: an empty transaction with the same nonce.')
+    await assertPrivate(connection)
+    await send(connection.wallet.provider, connection.address.toLowerCase(), transactionParams)
+    say('The cancel is under way. Whichever of the two is mined first decides.')
+  } catch (error) {
+    say('')
+    const isRejection = error instanceof WalletError && error.isRejection
+    tell(isRejection ? 'You declined the cancel. The order goes on.' : failureText(error, connection.wallet.name))
+  }
+}
+
+/** Signs the same transaction with a higher fee cap, for a base fee above the cap. */
+export async function speedUp({ connection, placed, say }: Context, order: Order, sent: Sent, tell: Tell): Promise<void> {
+  if (!connection) return
+  tell('')
+  try {
+    say('Confirm in your wallet: the same swap with a higher fee cap.')
+    const next = { ...sent, maxFeePerGas: raised(sent.maxFeePerGas) }
+    const { order: again, otherwise } = await sendPrivately(connection, next, termsOf(order, next), { isStill: () => true })
+    placed(again)
+    tell(otherwise)
+    say('The swap is sent again with a higher fee cap. Only one of the two can be mined.')
+  } catch (error) {
+    say('')
+    tell(failureText(error, connection.wallet.name))
+  }
+}
+
+const termsOf = ({ orderParams: of }: Order, next: Sent): Terms => ({
+  kind: 'swap',
+  fromToken: of.fromToken,
+  toToken: of.toToken,
+  amount: of.amount,
+  minReturnAmount: of.minReturnAmount,
+  decimals: 0,
+  symbol: of.fromToken === WETH ? 'wei of WETH' : 'units',
+  feeCap: next.maxFeePerGas,
+})

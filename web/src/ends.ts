@@ -1,0 +1,56 @@
+// The ends of a swap told apart: what happened, what it means for the money, and what comes next.
+
+import { show } from './amounts'
+import { isMined } from './cards'
+import { isOver, type Order } from './stream'
+import { readable, SENTENCE } from './text'
+import { usedBy } from './words'
+
+export interface End {
+  name: 'done' | 'failed' | 'cancelled' | 'expired' | 'not over' | 'replaced' | 'not sent'
+  title: string
+  tone: 'good' | 'bad' | 'warn' | ''
+  heading: string
+  text: string
+  button: 'New swap' | 'Get a new quote' | 'Cancel swap'
+}
+
+const reasonOf = ({ error }: Order): string => (error ? readable(error.message, SENTENCE) : 'it was not mined.')
+
+/** How an order ended; undefined while it has not. */
+export function endOf(order: Order, orders: readonly Order[]): End | undefined {
+  const { status, error, executableUntil } = order
+  if (!isOver(order)) return undefined
+  const text = reasonOf(order)
+  if (status === 'confirmed') {
+    return { name: 'done', title: 'You received', tone: 'good', heading: '', text: '', button: 'New swap' }
+  }
+  if (error?.mayBeMined) {
+    const why = executableUntil ? 'Its router still executes it. ' : 'Its router has no deadline. '
+    return {
+      name: 'not over', title: error.code === 'EXPIRED' ? 'Expired, but not over' : 'Failed, but not over', tone: 'warn',
+      heading: 'It may still be mined', text: `The service sends it no more. ${why}Cancel it to be sure. (${text})`, button: 'Cancel swap',
+    } // prettier-ignore
+  }
+  switch (error?.code) {
+    case 'EXPIRED':
+      return { name: 'expired', title: 'Expired, nothing was swapped', tone: '', heading: 'It can no longer be mined', text, button: 'Get a new quote' }
+    case 'USER_CANCELLED':
+      return { name: 'cancelled', title: 'Cancelled', tone: 'good', heading: 'The empty transaction came first', text, button: 'New swap' }
+    case 'REPLACED':
+    case 'NONCE_CONSUMED':
+      return { name: 'replaced', title: 'Cancelled', tone: 'warn', heading: 'Another transaction took its place', text: usedBy(order, orders) || text, button: 'Get a new quote' }
+    case 'REVERTED':
+      return { name: 'failed', title: 'Swap failed', tone: 'bad', heading: isMined(order) ? `Refused in block ${error.blockNumber}` : 'It failed', text, button: 'Get a new quote' }
+    default:
+      return { name: 'not sent', title: 'Not sent', tone: 'bad', heading: 'The relay did not take it', text, button: 'Get a new quote' }
+  } // prettier-ignore
+}
+
+/** What an end cost in ETH, the cancel included. */
+export function paidText(order: Order, cancel: Order | undefined): string {
+  const { error, feePaidWei } = order
+  const reverted = error?.gasUsed && error.effectiveGasPrice ? BigInt(error.gasUsed) * BigInt(error.effectiveGasPrice) : 0n
+  const wei = BigInt(feePaidWei ?? reverted) + BigInt(cancel?.feePaidWei ?? 0)
+  return wei === 0n ? 'nothing' : `${show(wei, 18, 6)} ETH`
+}

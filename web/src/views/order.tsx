@@ -1,0 +1,289 @@
+// One order as it goes: its steps, what arrived, how it ended, and what can be done about it.
+
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Inclusion, Schemas, Session } from '../api'
+import { WETH } from '../account'
+import { show } from '../amounts'
+import { before, type Card, isMined } from '../cards'
+import { type End, endOf, paidText } from '../ends'
+import { figure, signed } from '../figures'
+import { isOver, type Order } from '../stream'
+import { duration, KINDS, relayAnswered, searchers, sentAgain, waitsFor } from '../words'
+import { Icon, Picture } from './icons'
+import { Amount, Explorer, Fact, Fault, type Known, Message, Symbol, useNow } from './parts'
+import { Ruler } from './rulers'
+import { Timeline } from './timeline'
+
+export interface OrderProps {
+  card: Card
+  cards: readonly Card[]
+  tokens: Known
+  session: Session
+  inclusion: Inclusion | null | undefined
+  holdings: Array<Schemas['TokenBalance']>
+  cancel(orderId: string, tell: (text: string) => void): void
+  /** Signs it again with a higher fee; undefined where the page does not know its transaction. */
+  speedUp: ((tell: (text: string) => void) => void) | undefined
+  /** Back to the form; `again`: with what this order was for. */
+  leave(again: boolean): void
+  children?: ComponentChildren
+}
+
+const allOrders = (cards: readonly Card[]): Order[] => cards.map(({ update }) => update.order)
+
+export function OrderView(props: OrderProps) {
+  const { card, cards } = props
+  const { order } = card.update
+  const end = endOf(order, allOrders(cards))
+  return (
+    <div class="cols">
+      <div class="stack">
+        <article class="panel order" aria-label="Order" data-order={order.orderId} data-status={order.status} data-kind={order.kind}>
+          {end ? <Ended {...props} end={end} /> : <Open {...props} />}
+        </article>
+        {props.children}
+        {!end && (
+          <button class="btn quiet" type="button" onClick={() => props.leave(false)}>
+            New swap
+          </button>
+        )}
+      </div>
+      <div class="aside">{end ? <Happened {...props} /> : <IfNot {...props} />}</div>
+    </div>
+  )
+}
+
+/** As in "1.5 WETH → USDC". */
+export function Title({ order, tokens }: { order: Order; tokens: Known }) {
+  const { kind, orderParams: of, received } = order
+  if (kind === 'wrap') {
+    const isWrap = of.toToken === WETH
+    return <>{`${isWrap ? 'Wrap' : 'Unwrap'} ${figure(of.amount, 18)} ${isWrap ? 'ETH' : 'WETH'}`}</>
+  }
+  if (kind === 'approval') {
+    return (
+      <>
+        {of.amount === '0' ? 'Allowance ended: ' : 'Approval of '}
+        {of.amount === '0' ? <Symbol address={of.fromToken} tokens={tokens} /> : <Amount amount={of.amount} address={of.fromToken} tokens={tokens} />}
+      </>
+    )
+  }
+  if (kind !== 'swap') return <>{KINDS[kind] ?? 'Order'}</>
+  const hasArrived = received?.amount != null && received.amount !== '0'
+  return (
+    <>
+      <Amount amount={of.amount} address={of.fromToken} tokens={tokens} as="list" /> →{' '}
+      {hasArrived && received?.amount ? <Amount amount={received.amount} address={of.toToken} tokens={tokens} as="list" /> : <Symbol address={of.toToken} tokens={tokens} />}
+    </>
+  )
+}
+
+export function Twin({ order, tokens }: { order: Order; tokens: Known }) {
+  const { fromToken, toToken } = order.orderParams
+  const both = [...new Set([fromToken, toToken])].flatMap((address) => tokens[address] ?? [])
+  return (
+    <span class="twin">
+      {both.map((token) => (
+        <Picture key={token.address} token={token} />
+      ))}
+    </span>
+  )
+}
+
+const AtLeast = ({ order, tokens }: { order: Order; tokens: Known }) =>
+  order.kind === 'swap' ? (
+    <>
+      At least <Amount amount={order.orderParams.minReturnAmount} address={order.orderParams.toToken} tokens={tokens} />, or it fails
+    </>
+  ) : (
+    <>{KINDS[order.kind] ?? 'Order'}</>
+  )
+
+/** An order that no block has decided. */
+function Open(props: OrderProps) {
+  const { card, cards, tokens, inclusion, cancel, speedUp } = props
+  const { order } = card.update
+  const [fault, setFault] = useState('')
+  const waits = waitsFor(order, before(card.update, cards))
+  return (
+    <>
+      <div class="head">
+        <Twin order={order} tokens={tokens} />
+        <div>
+          <h2><Title order={order} tokens={tokens} /></h2>
+          <p class="small soft"><AtLeast order={order} tokens={tokens} /></p>
+        </div>
+      </div>
+      <Timeline card={card} orders={allOrders(cards)} tokens={tokens} inclusion={inclusion} />
+      {card.ids.length > 1 && <p class="small soft">{sentAgain(card.ids.length, isMined(order))}</p>}
+      {order.relayAnswer !== undefined && <p class="small soft">{relayAnswered(order.relayAnswer)}</p>}
+      {waits && <Message tone="warn" title="It waits for another one"><p>{waits}</p></Message>}
+      <Fault text={fault} />
+      {order.kind === 'swap' && (
+        <>
+          <div class="pair">
+            {speedUp && (
+              <button class="btn" type="button" onClick={() => speedUp(setFault)}>
+                Speed up
+              </button>
+            )}
+            <button class="btn danger" type="button" onClick={() => cancel(order.orderId, setFault)}>
+              Cancel swap
+            </button>
+          </div>
+          <p class="tiny soft">Cancel signs an empty transaction in its place, and costs its network fee. Until a block has one of the two, the swap may still happen.</p>
+        </>
+      )}
+    </>
+  )
+}
+
+/** What happens without a block, and who can see it meanwhile. */
+function IfNot({ card: { update: { order } } }: OrderProps) {
+  const seen = useNow()
+  const left = order.expiresAt === undefined ? undefined : (Date.parse(order.expiresAt) - seen) / 1_000
+  const stays = `it may still be mined, unless you cancel it${order.kind === 'swap' ? '' : ' in your wallet'}`
+  return (
+    <>
+      <section class="side" aria-label="If no block takes it">
+        <h2><span>If no block takes it</span></h2>
+        <dl class="facts">
+          {left !== undefined && <Fact name="Sent again for">{duration(left)}</Fact>}
+          <Fact name="Then">{order.executableUntil ? `the router refuses it after ${new Date(order.executableUntil).toLocaleTimeString('en-GB').slice(0, 5)}` : stays}</Fact>
+          <Fact name="It then costs">nothing</Fact>
+        </dl>
+      </section>
+      <section class="side" aria-label="Who can see it now">
+        <h2><span>Who can see it now</span></h2>
+        <dl class="facts">
+          <Fact name="Relay">the private one of this service</Fact>
+          <Fact name="Block builders">those of the relay</Fact>
+          <Fact name="Searchers">{searchers(order.endpointType, order.shareMode)}</Fact>
+          <Fact name="Public mempool"><span class="good">✓ no</span></Fact>
+        </dl>
+      </section>
+    </>
+  )
+}
+
+interface EndedProps extends OrderProps {
+  end: End
+}
+
+const MEDALS = { good: '', bad: 'x', warn: 'w', '': 'n' }
+
+function Ended(props: EndedProps) {
+  const { card, tokens, end, session, cancel, leave } = props
+  const { order, finalized } = card.update
+  const [fault, setFault] = useState('')
+  const isOpenStill = end.name === 'not over'
+  return (
+    <>
+      <div class="got" role="status">
+        <span class={`medal ${MEDALS[end.tone]}`}>
+          <Icon name={end.name === 'done' ? 'tick' : end.name === 'failed' ? 'close' : 'clock'} />
+        </span>
+        {end.name === 'done' ? <Got order={order} tokens={tokens} /> : <p class="big end-title">{end.title}</p>}
+        <p class="soft">{end.name === 'done' ? `Confirmed in block ${order.blockNumber ?? ''}${finalized ? ', final' : ''}` : <Title order={order} tokens={tokens} />}</p>
+      </div>
+      {end.heading && (
+        <Message tone={end.tone} icon={end.tone === 'bad' ? 'danger' : 'info'} title={end.heading}>
+          <p>{end.text}</p>
+        </Message>
+      )}
+      {end.name === 'done' && order.kind === 'swap' && <Compared order={order} tokens={tokens} />}
+      <dl class="facts">
+        <Fact name="You paid">{paidText(order, card.cancel)}{end.name === 'done' ? ' network fee' : ''}</Fact>
+        {order.refund && order.refund.status !== 'none' && (
+          <Fact name="Refund">{show(order.refund.amountWei, 18, 6)} ETH{order.refund.status === 'paid' ? '' : ', as the relay says'}</Fact>
+        )}
+        {end.name !== 'done' && !isOpenStill && order.kind === 'swap' && (
+          <Fact name="Your tokens"><Amount amount={order.orderParams.amount} address={order.orderParams.fromToken} tokens={tokens} />, in your wallet</Fact>
+        )}
+        {isOpenStill && order.nonce !== undefined && <Fact name="Its place in your wallet">nonce {order.nonce}</Fact>}
+        {order.txHash !== undefined && <Fact name="Transaction"><Explorer base={session.explorerUrl} txHash={order.txHash} /></Fact>}
+      </dl>
+      {card.ids.length > 1 && <p class="small soft">{sentAgain(card.ids.length, isMined(order))}</p>}
+      <Fault text={fault} />
+      <div class="stack s">
+        <button class="go" type="button" onClick={() => (isOpenStill ? cancel(order.orderId, setFault) : leave(end.button === 'Get a new quote'))}>
+          {end.button}
+        </button>
+        {isOpenStill && (
+          <button class="btn quiet" type="button" onClick={() => leave(false)}>
+            Leave it, and make a new swap
+          </button>
+        )}
+      </div>
+    </>
+  )
+}
+
+function Got({ order, tokens }: { order: Order; tokens: Known }) {
+  const { kind, received, orderParams: of } = order
+  if (kind !== 'swap') return <p class="big end-title"><Title order={order} tokens={tokens} /></p>
+  if (!received || typeof received.amount !== 'string') {
+    return <p class="big end-title">Swapped; what arrived is not known yet</p>
+  }
+  return (
+    <>
+      <p class="soft">You received</p>
+      <p class="big"><Amount amount={received.amount} address={received.token} tokens={tokens} /></p>
+      <p class="soft">for <Amount amount={of.amount} address={of.fromToken} tokens={tokens} /></p>
+    </>
+  )
+}
+
+/** What arrived, against what was promised. */
+function Compared({ order, tokens }: { order: Order; tokens: Known }) {
+  const { received, delivered, reference, orderParams: of } = order
+  const token = tokens[of.toToken]
+  if (!token || !received?.amount) return null
+  const units = BigInt(received.amount)
+  return (
+    <>
+      <Ruler minimum={BigInt(of.minReturnAmount)} received={units} pools={reference ? BigInt(reference.amount) : undefined} decimals={token.decimals} />
+      <table class="compare">
+        <caption class="vh">What arrived, compared in {token.symbol}</caption>
+        <tbody>
+          {delivered && <Row name="Against the minimum" bps={delivered.toMinimumBps} isGood />}
+          {delivered && <Row name="Against the quote" bps={delivered.toPromiseBps} />}
+          {reference ? <Row name="Against the pools’ price, before fees" bps={reference.receivedBps} /> : <tr><th scope="row">Against the pools’ price</th><td>not read</td></tr>}
+        </tbody>
+      </table>
+    </>
+  )
+}
+
+const Row = ({ name, bps, isGood = false }: { name: string; bps: number; isGood?: boolean }) => (
+  <tr>
+    <th scope="row">{name}</th>
+    <td class={isGood && bps >= 0 ? 'good' : ''}>{signed(bps)}</td>
+  </tr>
+)
+
+function Happened({ card, cards, tokens, inclusion, holdings }: OrderProps) {
+  const { order } = card.update
+  const left = holdings
+    .filter(({ address }) => address === order.orderParams.fromToken)
+    .flatMap(({ allowances }) => allowances.filter(({ allowance }) => allowance != null && allowance !== '0'))
+  return (
+    <>
+      <section class="side" aria-label="What happened">
+        <h2><span>What happened</span></h2>
+        <Timeline card={card} orders={allOrders(cards)} tokens={tokens} inclusion={inclusion} />
+      </section>
+      <section class="side" aria-label="What it cost">
+        <h2><span>What it cost</span></h2>
+        <dl class="facts">
+          <Fact name="Network fee">{paidText(order, card.cancel)}</Fact>
+          <Fact name="Fee of quietswap">none</Fact>
+          {isOver(order) && order.kind === 'swap' && (
+            <Fact name="Allowance left">{left.length ? <a href="#orders">{left.length} left, see Orders</a> : 'none'}</Fact>
+          )}
+        </dl>
+      </section>
+    </>
+  )
+}
