@@ -61,24 +61,18 @@ def unlink_folders(app: Sphinx, document: nodes.document) -> None:
             link.replace_self(link.children)
 
 
-def write_reference(app: Sphinx) -> None:
-    """Write the page that only the site has."""
-    Path(app.srcdir, "client-reference.md").write_text(client_page.page(), "utf-8")
-
-
-def add_chapters(app: Sphinx, page: str, source: list[str]) -> None:
-    """Put a folder's pages below the folder's own page, and the reference below the guide."""
-    pages = ":glob:\n\n0*" if page.endswith("/README") else "\nclient-reference"
-    if page.endswith("/README") or page == "client":
-        source[0] += f"\n```{{toctree}}\n:hidden:\n{pages}\n```\n"
+def fill_pages(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put a folder's pages below the folder's own page, and write the client's reference."""
+    if page.endswith("/README"):
+        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n"
+    if page == "client-reference":
+        source[0] = client_page.page()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register it all."""
     app.add_directive("pages", Pages)
     app.add_directive("mermaid", Mermaid)
-    if Path(app.srcdir) == ROOT / "docs":
-        app.connect("builder-inited", write_reference)
     app.connect("doctree-read", unlink_folders)
-    app.connect("source-read", add_chapters)
+    app.connect("source-read", fill_pages)
     return {"parallel_read_safe": True}
