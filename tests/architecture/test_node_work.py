@@ -4,9 +4,11 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import quietswap.rules.trial
 import quietswap.service
 
 ROOT = Path(quietswap.service.__file__).parent
+TRIAL = Path(quietswap.rules.trial.__file__).parent
 FIXED = {
     ("node/chain.py", "_ask_settlers"): "0x's registry",
     ("prices/usd.py", "usd"): "Chainlink's feeds",
@@ -17,12 +19,13 @@ FIXED = {
 
 
 def calls() -> Iterator[tuple[tuple[str, str], ast.Call]]:
-    """Yield each call in the service, with its file and function."""
-    for path in sorted(ROOT.rglob("*.py")):
+    """Yield each call in the service and in the trial, with its file and function."""
+    for path in sorted([*ROOT.rglob("*.py"), *TRIAL.rglob("*.py")]):
         tree = ast.parse(path.read_text("utf-8"))
         for function in ast.walk(tree):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-                place = str(path.relative_to(ROOT)), function.name
+                root = ROOT if path.is_relative_to(ROOT) else TRIAL.parent
+                place = str(path.relative_to(root)), function.name
                 yield from ((place, n) for n in ast.walk(function) if isinstance(n, ast.Call))
 
 
@@ -50,7 +53,7 @@ def test_code_is_executed_through_the_functions_that_limit_it() -> None:
         ("node/multicall.py", "call"),
         ("node/multicall.py", "limited_call"),
         ("node/chain.py", "estimate_gas"),
-        ("node/simulation/dry_run.py", "plain_call"),
+        ("trial/dry_run.py", "plain_call"),
     }
 
 

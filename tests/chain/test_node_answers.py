@@ -8,8 +8,8 @@ import pytest
 
 from quietswap.rules.chain.rpc_wire import BatchRefused, Result, RpcErrorObject, read_replies
 from quietswap.rules.trial.codec import read_blocks
+from quietswap.rules.trial.dry_run import read_plain
 from quietswap.service.node import reads
-from quietswap.service.node.simulation.dry_run import read_plain
 
 ANSWERS: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parent / "node_answers" / "real-nodes.json").read_text()

@@ -2,16 +2,16 @@
 
 import pytest
 
-from quietswap.rules.tx.keccak import keccak256
-from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
-from quietswap.service.node.simulation import overrides
-from quietswap.service.node.simulation.overrides import (
+from quietswap.rules.trial import storage_slots
+from quietswap.rules.trial.storage_slots import (
     OPENZEPPELIN_5,
     PLACES,
     MappingKeyOrder,
     MappingSlot,
     TokenStorageLayout,
 )
+from quietswap.rules.tx.keccak import keccak256
+from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
 from tests.chain.small_chain import NOBODY, VENUE
 
 ORDERS = {
@@ -38,23 +38,23 @@ def test_the_namespace_of_openzeppelin() -> None:
 
 
 def test_every_place_is_probed_with_a_number_of_its_own() -> None:
-    probe = overrides.slot_probe()
+    probe = storage_slots.slot_probe()
     assert len(probe) == len(set(probe.values())) == 2 * len(PLACES)
     assert all(number < 2**72 for number in probe.values())
 
 
 @pytest.mark.parametrize("place", PLACES[:3] + PLACES[-3:], ids=str)
 def test_what_is_read_back_names_the_place(place: MappingSlot) -> None:
-    probe = overrides.slot_probe()
-    balance = probe[place.balance(overrides.PROBE_OWNER)]
-    allowance = probe[place.allowance(overrides.PROBE_OWNER, overrides.PROBE_SPENDER)]
-    assert overrides.identify(balance, allowance) == TokenStorageLayout(place, place)
-    assert overrides.identify(allowance, balance) == TokenStorageLayout()
+    probe = storage_slots.slot_probe()
+    balance = probe[place.balance(storage_slots.PROBE_OWNER)]
+    allowance = probe[place.allowance(storage_slots.PROBE_OWNER, storage_slots.PROBE_SPENDER)]
+    assert storage_slots.identify(balance, allowance) == TokenStorageLayout(place, place)
+    assert storage_slots.identify(allowance, balance) == TokenStorageLayout()
 
 
 @pytest.mark.parametrize("read", [None, 0, 1, 2**256 - 1, 2**72])
 def test_any_other_number_names_none(read: int | None) -> None:
-    assert overrides.identify(read, read) == TokenStorageLayout()
+    assert storage_slots.identify(read, read) == TokenStorageLayout()
 
 
 @pytest.mark.parametrize(
@@ -70,4 +70,4 @@ def test_any_other_number_names_none(read: int | None) -> None:
 def test_only_the_difference_is_added(
     stored: int, current: int, needed: int, word: int | None
 ) -> None:
-    assert overrides.raised_slot(stored, current, needed) == word
+    assert storage_slots.raised_slot(stored, current, needed) == word

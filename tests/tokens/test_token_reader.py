@@ -9,7 +9,7 @@ from quietswap.rules.tokens.token import TransferFee
 from quietswap.sandbox.contracts.pools import ALL_TOKENS
 from quietswap.service.base.http_client import HttpClient
 from quietswap.service.node.rpc import NodeRpcClient
-from quietswap.service.node.simulation.routes import TransferFeeMeter
+from quietswap.service.node.simulation.transfer_fee import TransferFeeMeter
 from quietswap.service.node.token_metadata import TokenReader
 from tests.chain.fake_node import fake_node
 from tests.chain.small_chain import NOBODY, WALLET, SmallChain, odd, small_chain

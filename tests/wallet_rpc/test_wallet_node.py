@@ -13,7 +13,7 @@ from quietswap.rules.clients import visitor_id
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.http_client import HttpClient
 from quietswap.service.node.multicall import MULTICALL3
-from quietswap.service.node.simulation.routes import TransferFeeMeter
+from quietswap.service.node.simulation.transfer_fee import TransferFeeMeter
 from quietswap.service.node.token_metadata import TokenReader
 from quietswap.service.node.work import PLACES, Lane
 from quietswap.service.wallet_rpc import node as wallet_node

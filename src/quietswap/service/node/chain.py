@@ -25,6 +25,8 @@ from quietswap.rules.routers import settlers
 from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.token import Token
 from quietswap.rules.trial.codec import NextBlock, RandBelow
+from quietswap.rules.trial.dry_run import DryRunCodec, plain_call, read_plain
+from quietswap.rules.trial.routes import MeasuresItself, measures_itself
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
@@ -36,9 +38,7 @@ from quietswap.service.node.clock_skew import ClockSkew
 from quietswap.service.node.multicall import ViewCall
 from quietswap.service.node.reads import NewestBlock, from_block, late, read_receipts
 from quietswap.service.node.rpc import NodeRpcClient
-from quietswap.service.node.simulation.dry_run import DryRunCodec, plain_call, read_plain
 from quietswap.service.node.simulation.overrides import SimulationUnsupported
-from quietswap.service.node.simulation.routes import MeasuresItself, measures_itself
 from quietswap.service.node.simulation.simulator import SwapSimulator
 from quietswap.service.node.work import TokenCosts, shared
 

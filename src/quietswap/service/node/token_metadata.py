@@ -14,7 +14,7 @@ from quietswap.service.base.clock import Clock
 from quietswap.service.node import multicall, reads
 from quietswap.service.node.multicall import MULTICALL3, ViewCall
 from quietswap.service.node.rpc import NodeReads
-from quietswap.service.node.simulation.routes import TransferFeeMeter
+from quietswap.service.node.simulation.transfer_fee import TransferFeeMeter
 
 _MOST_DECIMALS = 255
 

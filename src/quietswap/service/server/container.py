@@ -17,7 +17,7 @@ from quietswap.service.clients.usage import GetUsage
 from quietswap.service.events.feed import EventFeed
 from quietswap.service.node.chain import NodeChain
 from quietswap.service.node.rpc import NodeRpcClient
-from quietswap.service.node.simulation.routes import TransferFeeMeter
+from quietswap.service.node.simulation.transfer_fee import TransferFeeMeter
 from quietswap.service.node.token_metadata import TokenReader
 from quietswap.service.node.work import NodeWork, TokenCosts
 from quietswap.service.orders.cancel import CancelOrder

@@ -5,8 +5,8 @@ one simulated block to the next, so candidates in one payload would affect each 
 candidate is therefore a separate payload in one JSON-RPC batch: one round trip, and all candidates
 start from the same state. Candidates that come later are further batches on the same block.
 
-`routes.py` says what a payload contains. One further payload reads the balances before the swap,
-once for all candidates of all batches.
+`quietswap.rules.trial` says what a payload contains. One further payload reads the balances before
+the swap, once for all candidates of all batches.
 
 One candidate must not prevent the simulation of the others. If the batch fails, or a gas limit is
 raised, each candidate is sent as a separate concurrent request.
@@ -20,16 +20,16 @@ from dataclasses import replace
 from quietswap.rules.chain.records import AccountState, Head, NodeUnavailable, SimulationResult
 from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.rules.quotes.quote import Route, RouteRequest
-from quietswap.rules.trial import codec
+from quietswap.rules.trial import codec, routes
+from quietswap.rules.trial.batched import BatchedSwapCodec
+from quietswap.rules.trial.routes import measures_itself
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx import fees
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import CircuitBreaker
 from quietswap.service.node import reads
 from quietswap.service.node.rpc import NodeRpcClient
-from quietswap.service.node.simulation import overrides, routes
-from quietswap.service.node.simulation.dry_run import BatchedSwapCodec
-from quietswap.service.node.simulation.routes import measures_itself
+from quietswap.service.node.simulation import overrides
 from quietswap.service.node.work import TokenCosts
 
 # Run simulations on an exact block, or on the node's latest block where it refuses the exact one.

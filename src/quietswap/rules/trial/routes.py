@@ -5,16 +5,12 @@ would be issued. The second block reads the balances. For a router that compares
 with the minimum, it also measures the transfer fee of the buy token.
 """
 
-import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
-from cachetools import TLRUCache
 
-from quietswap.rules.amounts import BPS
-from quietswap.rules.chain.records import AccountState, NodeUnavailable, SimulationResult
+from quietswap.rules.chain.records import AccountState, SimulationResult
 from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.rules.quotes.quote import Route, RouteRequest
 from quietswap.rules.quotes.transfer_fee_measurement import STEPS, TransferFeeProbe, forwarder, lost
@@ -23,20 +19,10 @@ from quietswap.rules.safety.calldata import payer
 from quietswap.rules.safety.methods import measure
 from quietswap.rules.safety.wallet_effects import SwapBounds, arrived, broken_rule
 from quietswap.rules.tokens import erc20
-from quietswap.rules.tokens.token import TransferFee
 from quietswap.rules.trial import codec
-from quietswap.rules.tx import address as addresses
+from quietswap.rules.trial.state_override import StateOverride
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
-from quietswap.service.base.clock import Clock
-from quietswap.service.base.concurrency import SingleFlight
-from quietswap.service.node.rpc import NodeReads
-from quietswap.service.node.simulation.overrides import (
-    MappingSlot,
-    SimulationUnsupported,
-    StateOverride,
-    StorageLayouts,
-)
 
 MeasuresItself = Callable[[Route], bool]
 """Returns whether the router of a route compares its own balance with the minimum output. It then
@@ -308,90 +294,3 @@ def _transfer_fee(sent: int, views: Sequence[codec.SimulatedCall], missing: int)
 
 def _not_simulated(error: RpcErrorObject) -> str:
     return f"not simulated: {error.message}"[:120]
-
-
-# The fee that a token takes on a transfer, measured by simulated transfers.
-#
-# The simulation gives a random wallet and a random contract some of the token, and moves a part of
-# it from the wallet to the contract, from the contract to the wallet, and from the wallet to an
-# address without code. A token may take a fee only at its own pools: then these transfers show
-# none.
-
-_MEASURED_TTL_S, _UNKNOWN_TTL_S = 3600.0, 60.0
-_TOKENS_CACHED = 10_000
-_LEAST_PART = 1_000_000
-_MOST_WHOLE_DECIMALS = 27
-_SPENT_PARTS = 3
-_UNKNOWN = TransferFee()
-
-
-class TransferFeeMeter:
-    """Measures each token at most once an hour, and once a minute where that is impossible."""
-
-    def __init__(self, clock: Clock, *, below: codec.RandBelow = secrets.randbelow) -> None:
-        self._below = below
-        self._layouts = StorageLayouts(clock)
-        self._fees: TLRUCache[Address, TransferFee] = TLRUCache(
-            _TOKENS_CACHED,
-            lambda _, fee, now: now + (_UNKNOWN_TTL_S if fee == _UNKNOWN else _MEASURED_TTL_S),
-            timer=clock.monotonic,
-        )
-        self._in_flight: SingleFlight[Address, TransferFee] = SingleFlight()
-
-    def known(self, token: Address) -> TransferFee | None:
-        return self._fees.get(token)
-
-    async def __call__(self, token: Address, decimals: int, nodes: NodeReads) -> TransferFee:
-        """Return the fee of one token. Where the node cannot simulate, the fee is unknown."""
-        known = self._fees.get(token)
-        if known is not None:
-            return known
-        return await self._in_flight(token, lambda: self._measured(token, decimals, nodes))
-
-    async def _measured(self, token: Address, decimals: int, nodes: NodeReads) -> TransferFee:
-        fee = _UNKNOWN
-        with suppress(NodeUnavailable, SimulationUnsupported):
-            layout = await self._layouts.of(token, nodes)
-            if layout.balance is not None:
-                fee = await self._simulated(token, decimals, layout.balance, nodes)
-        self._fees[token] = fee
-        return fee
-
-    async def _simulated(
-        self, token: Address, decimals: int, place: MappingSlot, nodes: NodeReads
-    ) -> TransferFee:
-        # Nobody has used them, so an empty balance slot is overridden.
-        wallet, payer, collector = (codec.unused_address(self._below) for _ in range(3))
-        part = max(10 ** min(decimals, _MOST_WHOLE_DECIMALS), _LEAST_PART)
-        part = codec.plausible_amount(part, self._below)
-        held = codec.plausible_amount(_SPENT_PARTS * part, self._below)
-        probe = TransferFeeProbe(
-            addresses.from_bytes(wallet), addresses.from_bytes(payer), collector, token, part
-        )
-        [result] = await nodes.batch([_call(probe, place, held)])
-        if isinstance(result, RpcErrorObject):
-            return _UNKNOWN
-        before, *steps = codec.read_calls(result, 1 + STEPS)
-        if before.number != held:
-            return _UNKNOWN  # the token does not read its balance from this slot
-        sent, paid, back, moved, collected = steps
-        if any(not step.succeeded or step.number == 0 for step in (sent, moved)):
-            return TransferFee(reverts=True)
-        if not paid.succeeded or back.number is None or collected.number is None:
-            return TransferFee(reverts=True)
-        gone = lost(part, held, back.number, collected.number)
-        return TransferFee(bps=-(-gone * BPS // part))
-
-
-def _call(probe: TransferFeeProbe, place: MappingSlot, held: int) -> RpcCall:
-    slots = (place.balance(holder) for holder in (probe.wallet, probe.payer))
-    overrides: dict[str, object] = {
-        probe.token: {"stateDiff": {codec.hex_word(slot): codec.hex_word(held) for slot in slots}},
-        probe.payer: {"code": "0x" + forwarder(probe.token).hex()},
-    }
-    steps = ((probe.token, erc20.balance_of(probe.wallet)), *probe.steps())
-    calls = [
-        {"from": probe.wallet, "to": to, "data": "0x" + data.hex(), "gas": hex(codec.VIEW_GAS)}
-        for to, data in steps
-    ]
-    return codec.simulation_call(overrides, calls)
