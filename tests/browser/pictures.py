@@ -136,6 +136,7 @@ def ends(page: Page, town: Town, desk: ApiClient, picture: Picture) -> None:
         picture("13-down")
     finally:
         town.heal("relay", "backup_relay")
+    page.wait(css(".banner"), "detached")
 
 
 def visit(

@@ -15,7 +15,11 @@ export interface End {
   button: 'New swap' | 'Get a new quote' | 'Cancel swap'
 }
 
-const reasonOf = ({ error }: Order): string => (error ? readable(error.message, SENTENCE) : 'it was not mined.')
+/** The service's reason as a sentence. */
+function reasonOf({ error }: Order): string {
+  const text = error ? readable(error.message, SENTENCE) : 'it was not mined'
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+}
 
 /** How an order ended; undefined while it has not. */
 export function endOf(order: Order, orders: readonly Order[]): End | undefined {
@@ -36,7 +40,7 @@ export function endOf(order: Order, orders: readonly Order[]): End | undefined {
     case 'EXPIRED':
       return { name: 'expired', title: 'Expired, nothing was swapped', tone: '', heading: 'It can no longer be mined', text, button: 'Get a new quote' }
     case 'USER_CANCELLED':
-      return { name: 'cancelled', title: 'Cancelled', tone: 'good', heading: 'The empty transaction came first', text, button: 'New swap' }
+      return { name: 'cancelled', title: 'Cancelled', tone: 'good', heading: 'The empty transaction came first', text: 'A block has it, so the swap can never happen.', button: 'New swap' }
     case 'REPLACED':
     case 'NONCE_CONSUMED':
       return { name: 'replaced', title: 'Cancelled', tone: 'warn', heading: 'Another transaction took its place', text: usedBy(order, orders) || text, button: 'Get a new quote' }
