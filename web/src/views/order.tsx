@@ -265,9 +265,8 @@ const Row = ({ name, bps, isGood = false }: { name: string; bps: number; isGood?
 
 function Happened({ card, cards, tokens, inclusion, holdings }: OrderProps) {
   const { order } = card.update
-  const left = holdings
-    .filter(({ address }) => address === order.orderParams.fromToken)
-    .flatMap(({ allowances }) => allowances.filter(({ allowance }) => allowance != null && allowance !== '0'))
+  const sold = holdings.filter(({ address }) => address === order.orderParams.fromToken)
+  const left = sold.flatMap(({ allowances }) => allowances.filter(({ allowance }) => allowance != null && allowance !== '0'))
   return (
     <>
       <section class="side" aria-label="What happened">
@@ -280,7 +279,7 @@ function Happened({ card, cards, tokens, inclusion, holdings }: OrderProps) {
           <Fact name="Network fee">{paidText(order, card.cancel)}</Fact>
           <Fact name="Fee of quietswap">none</Fact>
           {isOver(order) && order.kind === 'swap' && (
-            <Fact name="Allowance left">{left.length ? <a href="#orders">{left.length} left, see Orders</a> : 'none'}</Fact>
+            <Fact name="Allowance left">{left.length ? <a href="#orders">{left.length} left, see Orders</a> : sold.length ? 'none' : 'not read yet'}</Fact>
           )}
         </dl>
       </section>
