@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from eth_account.signers.local import LocalAccount
 
 from quietswap.service.storage.postgres import SERVER, AdvisoryLeaderLock
 from tests import forked
@@ -229,6 +230,29 @@ def test_a_process_that_may_not_track_leaves_the_orders_to_the_one_that_may(
                 "quietswap_tracker_leads": 1,
                 "quietswap_tracker_enabled": 1,
             }
+
+
+def test_a_relay_that_one_process_finds_down_is_left_by_both(
+    cluster: Cluster, desk: Across
+) -> None:
+    with cluster.process() as one, cluster.process() as two, desk.no_blocks():
+        desk.way.processes = [one]
+        swaps = [desk.swap(desk.wallet()) for _ in range(3)]
+        wallet = desk.wallet()
+        with desk.fault("html:429", "relay"):
+            for swap in swaps:
+                desk.submit(swap)
+            desk.way.processes = [two]
+            desk.until(lambda: _tier(desk, wallet) == 4)
+        desk.way.processes = [one]
+        desk.order(desk.wallet())
+        desk.way.processes = [two]
+        desk.until(lambda: _tier(desk, wallet) == 2)
+
+
+def _tier(desk: Across, wallet: LocalAccount) -> int:
+    tier: int = desk.quote(wallet)["mevProtection"]["providerMetadata"]["tier"]
+    return tier
 
 
 def metrics(process: Served) -> dict[str, int]:

@@ -63,6 +63,7 @@ async def _store_for_pages(storage: Storage, clock: HandClock, entry: AuditEntry
     await storage.operators.add(OPERATOR, b"operator", replace(entry, id="aud_2"))
     assert await storage.operators.begin_session(OPERATOR.id, b"session", T0, T0 + 9)
     assert await storage.paused_sources.pause(PAUSED, replace(entry, id="aud_3"))
+    await storage.relay_health.write("MEV Blocker", T0)
     figure = Figure(Measure.SOURCE_MS, "velora", "", 100)
     await storage.figures.record({figure: 1}, ProcessReport("host:1", T0, 1, {}))
 
@@ -101,7 +102,7 @@ async def test_everything_is_there_and_goes_on(
         "order_events": 9, "order_counts": 3, "wallet_rpc_tokens": 1, "events": 1,
         "event_counters": 1, "webhooks": 1, "webhook_deliveries": 1, "client_limits": 1,
         "client_usage": 1, "audit_log": 3, "operators": 1, "operator_sessions": 1,
-        "paused_sources": 1, "operator_figures": 1, "service_processes": 1,
+        "paused_sources": 1, "operator_figures": 1, "service_processes": 1, "relay_health": 1,
     }  # fmt: skip
     storage = await open_storage(new, clock=clock)
     assert await storage.keys.find(b"hash") == replace(KEY, limits=limits)

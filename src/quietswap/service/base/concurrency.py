@@ -143,6 +143,11 @@ class CircuitBreaker:
         return self._clock.monotonic() < self._open_until
 
     @property
+    def left_s(self) -> float:
+        """Seconds for which it stays open; 0 if it is closed."""
+        return max(self._open_until - self._clock.monotonic(), 0.0)
+
+    @property
     def is_tripped(self) -> bool:
         """Whether the last `failures` calls failed, also after the pause."""
         return self.failures >= self._threshold

@@ -70,11 +70,23 @@ class Relay:
         self._timeout_s = timeout_s
         self._circuit = CircuitBreaker(clock, failures=_FAILURES, pause_s=_PAUSE_S)
         self._taking = CircuitBreaker(clock, failures=_FAILURES, pause_s=_PAUSE_S)
+        self._elsewhere = CircuitBreaker(clock, pause_s=_PAUSE_S)
+        self.has_recovered = False
+        """Whether it took a transaction after it was down, here or elsewhere."""
 
     @property
     def is_up(self) -> bool:
         """Return False while its circuit is open, or after several answers that took nothing."""
-        return not (self._circuit.is_open or self._taking.is_open)
+        return not (self.down_for_s or self._elsewhere.is_open)
+
+    @property
+    def down_for_s(self) -> float:
+        """Seconds for which it is down by what this process met; 0 if it is not."""
+        return max(self._circuit.left_s, self._taking.left_s)
+
+    def heed(self, seconds: float) -> None:
+        """Take it for down for this time, as another process has met it; 0: no longer."""
+        self._elsewhere.open_for(seconds)
 
     @property
     def probe_url(self) -> str:
@@ -136,6 +148,7 @@ class Relay:
     def _judge(self, answer: RelayResponse) -> None:
         """Count whether the relay takes transactions: that bytes came back proves nothing."""
         if answer.serves:
+            self.has_recovered |= not self.is_up or self._taking.is_tripped
             self._taking.record_success()
             self.last_miss = None
         elif answer.serves is False:

@@ -13,6 +13,7 @@ from quietswap.service.clients.failures import guarded
 from quietswap.service.clients.keys import Authenticate
 from quietswap.service.orders.retention import RetentionJob
 from quietswap.service.orders.tracking.tracker import OrderTracker, TrackerWorker
+from quietswap.service.relays.shared_health import SharedRelayHealth
 from quietswap.service.server import factories
 from quietswap.service.server.container import Container
 from quietswap.service.server.shutdown import run_until_end
@@ -25,6 +26,7 @@ _STOP_S = 3.0
 _RETENTION_EVERY_S = 60.0
 _DAY_MS = 86_400_000
 _NEXT_BATCH_S = 0.1
+_HEALTH_EVERY_S = 1.0
 _KEY_USES_EVERY_S = 60.0
 
 
@@ -75,6 +77,23 @@ def tracking_rules(settings: TrackingConfig) -> TrackingRules:
         resend_every=settings.resend_every_blocks,
         backstop_every=settings.backstop_every_blocks,
     )
+
+
+def start_relay_health(parts: Container, clock: Clock, stack: AsyncExitStack) -> None:
+    """Share the health of relays with other processes until the end of `stack`, if there may be
+    any: only with a shared rate store.
+    """
+    if parts.storage.shared_rates is None:
+        return
+    relays = parts.outside.relays.values()
+    health = SharedRelayHealth(parts.storage.relay_health, relays, clock)
+
+    async def keep() -> None:
+        while True:
+            await guarded("relay_health", health.exchange, lambda _: None)
+            await clock.sleep(_HEALTH_EVERY_S)
+
+    run_until_end(stack, keep())
 
 
 def start_key_uses(parts: Container, clock: Clock, stack: AsyncExitStack) -> None:

@@ -15,6 +15,7 @@ from quietswap.service.storage.operators import AuditStore, OperatorStore
 from quietswap.service.storage.orders import OrderStore
 from quietswap.service.storage.quotes import PausedSourceStore, QuoteStore
 from quietswap.service.storage.rate_limits import MemoryRateStore, SharedOrOwnShare
+from quietswap.service.storage.relay_health import RelayHealthStore
 from quietswap.service.storage.sqlite import FileLeaderLock, SqliteDatabase
 from quietswap.service.storage.wallet_rpc_tokens import WalletRpcTokenStore
 from quietswap.service.storage.web_sessions import WebSessionStore
@@ -84,6 +85,7 @@ class Storage:
         self.operators = OperatorStore(stored)
         self.paused_sources = PausedSourceStore(stored)
         self.figures = FigureStore(stored)
+        self.relay_health = RelayHealthStore(stored)
         self.keys = KeyStore(stored)
         self.quotes = QuoteStore(stored)
         self.orders = OrderStore(stored)

@@ -37,6 +37,7 @@ TABLES = (
     "paused_sources",
     "operator_figures",
     "service_processes",
+    "relay_health",
 )
 _ROWS = 500
 """Rows per INSERT: PostgreSQL takes at most 65 535 arguments per statement."""
