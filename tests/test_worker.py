@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.rules.orders.stores import StoreUnavailable
-from quietswap.service.orders.tracking.tracker import TrackerWorker
+from quietswap.service.orders.tracking.worker import TrackerWorker
 from tests.manual_clock import ManualClock
 from tests.orders.tracking import Scene, open_scene
 from tests.scripted_chain import Tx

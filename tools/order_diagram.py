@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from quietswap.rules.orders.order import TRANSITIONS
-from quietswap.rules.orders.tracking import WATCH_STEPS
+from quietswap.rules.orders.watch_states import WATCH_STEPS
 
 PAGE = Path(__file__).parent.parent / "docs" / "orders.md"
 BEGIN, END = "```mermaid\n", "```\n"

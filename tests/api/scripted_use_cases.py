@@ -9,6 +9,11 @@ from typing import Any
 from msgspec import structs
 
 from quietswap.rules.clients import ApiKey, ClientLimits, ClientUsage, DayUsage
+from quietswap.rules.orders.cancel_transaction import (
+    CancelOrderRequest,
+    CancelQuote,
+    SubmittedCancel,
+)
 from quietswap.rules.orders.export import ExportFilter, ExportPage
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
 from quietswap.rules.orders.order_views import OrderPage
@@ -20,11 +25,6 @@ from quietswap.rules.orders.request import (
 )
 from quietswap.rules.orders.statistics import OrderStatistics
 from quietswap.rules.orders.stores import RateWindow
-from quietswap.rules.orders.wallet_transaction import (
-    CancelOrderRequest,
-    CancelQuote,
-    SubmittedCancel,
-)
 from quietswap.rules.quotes.quote import (
     AlternativeRoute,
     Route,

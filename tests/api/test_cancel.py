@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from quietswap.rules.orders.wallet_transaction import CancelOrderRequest
+from quietswap.rules.orders.cancel_transaction import CancelOrderRequest
 from quietswap.service.api.endpoint import operation_name
 from quietswap.service.api.operation import ApiOptions
 from quietswap.service.server.app import create_api

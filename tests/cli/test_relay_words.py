@@ -3,7 +3,7 @@
 from quietswap.cli.output.console import SafeConsole
 from quietswap.cli.output.order_progress import OrderProgress
 from quietswap.rules.orders.order import OrderStatus
-from quietswap.service.orders.http import order_status_response
+from quietswap.service.orders.order_response import order_status_response
 from tests.stored_orders import order, recorded
 
 

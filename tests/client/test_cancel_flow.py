@@ -27,9 +27,9 @@ from quietswap.client.signing import hash_of, sign, to_sign
 from quietswap.rules.contract.orders import CancelQuoteResponse
 from quietswap.rules.contract.transactions import TransactionParams
 from quietswap.rules.errors.requests import ValidationError
+from quietswap.rules.orders.cancel_transaction import CancelQuote as CancelQuoteValue
+from quietswap.rules.orders.cancel_transaction import SubmittedCancel
 from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
-from quietswap.rules.orders.wallet_transaction import CancelQuote as CancelQuoteValue
-from quietswap.rules.orders.wallet_transaction import SubmittedCancel
 from tests.api.scripted_use_cases import cancel_quote
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain

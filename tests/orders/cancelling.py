@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from quietswap.rules.errors.base import RequestError
+from quietswap.rules.orders.cancel_transaction import CancelOrderRequest, CancelQuote
 from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderEventType, Transition
-from quietswap.rules.orders.wallet_transaction import CancelOrderRequest, CancelQuote
 from quietswap.service.orders.transition import apply_transition
 from tests.orders.submitting import (
     KEY,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from quietswap.rules.orders.tracking import WATCH_STEPS, TrackedOrder, WatchState
+from quietswap.rules.orders.tracking import TrackedOrder
+from quietswap.rules.orders.watch_states import WATCH_STEPS, WatchState
 from quietswap.service.orders.tracking.index import OrderIndex
 
 

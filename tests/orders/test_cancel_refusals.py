@@ -15,8 +15,8 @@ from quietswap.rules.errors.requests import (
     SignatureReplay,
     ValidationError,
 )
+from quietswap.rules.orders.cancel_transaction import CancelOrderRequest
 from quietswap.rules.orders.order import FailureCode, OrderStatus
-from quietswap.rules.orders.wallet_transaction import CancelOrderRequest
 from quietswap.service.orders.cancel import VALIDITY_MS
 from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.cancelling import CAP, ended, refused, signed, submission, swapped

@@ -10,7 +10,7 @@ from quietswap.rules.contract.orders import Pagination
 from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
 from quietswap.rules.orders.order_views import OrderPage
 from quietswap.service.orders.history import GetOrderHistory
-from quietswap.service.orders.http import order_history_response
+from quietswap.service.orders.order_response import order_history_response
 from quietswap.service.storage.factory import Storage
 from tests.patient import open_storage
 from tests.storage.examples import WALLET, HandClock, an_order

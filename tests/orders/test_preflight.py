@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from quietswap.rules.errors.requests import InvalidSignature
-from quietswap.rules.orders.checks import WRAP_ORDER, RequiredSpend, preflight
+from quietswap.rules.orders.checks import WRAP_ORDER
+from quietswap.rules.orders.preflight import RequiredSpend, preflight
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.signed import decode
 from tests.manual_clock import ManualClock

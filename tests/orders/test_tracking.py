@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quietswap.rules.orders.evidence import replacement_failure
 from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderStatus
 from quietswap.rules.orders.tracking import (
     BlockRef,
@@ -12,13 +13,13 @@ from quietswap.rules.orders.tracking import (
     Replacement,
     TrackedOrder,
     depth,
-    replacement_failure,
     resend_at,
     safe_now_ms,
     was_offered,
 )
 from quietswap.rules.tx.address import Address
-from quietswap.service.orders.tracking.index import DueQueue, OrderIndex
+from quietswap.service.orders.tracking.due_queue import DueQueue
+from quietswap.service.orders.tracking.index import OrderIndex
 from tests.signing import OTHER_WALLET
 from tests.stored_orders import NOW_MS, RULES, inclusion, order
 

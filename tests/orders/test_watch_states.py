@@ -5,15 +5,8 @@ from dataclasses import replace
 import pytest
 
 from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderStatus
-from quietswap.rules.orders.tracking import (
-    QUEUES,
-    WATCH_STEPS,
-    BlockRef,
-    Queue,
-    Replacement,
-    TrackedOrder,
-    WatchState,
-)
+from quietswap.rules.orders.tracking import BlockRef, Replacement, TrackedOrder
+from quietswap.rules.orders.watch_states import QUEUES, WATCH_STEPS, Queue, WatchState
 from quietswap.service.orders.tracking.index import OrderIndex
 from tests.stored_orders import RULES, inclusion, order
 

@@ -12,7 +12,8 @@ import pytest
 
 from quietswap.rules.chain.records import CallReverts, SignedSwap, signed_swap
 from quietswap.rules.errors.base import RequestError
-from quietswap.rules.orders.checks import SWAP_ORDER, RequiredSpend, preflight
+from quietswap.rules.orders.checks import SWAP_ORDER
+from quietswap.rules.orders.preflight import RequiredSpend, preflight
 from quietswap.rules.tx import signed
 from quietswap.rules.tx.signed import SignedTransaction, UnsignedTransaction
 from quietswap.sandbox.chain.local_chain import LocalChain, running_chain
@@ -25,7 +26,7 @@ from quietswap.sandbox.http_server import HttpResponse
 from quietswap.service.base.http_client import HttpClient
 from quietswap.service.node.chain import NodeChain
 from quietswap.service.node.rpc import NodeRpcClient
-from quietswap.service.orders.tracking.reconcile import ChainFollower
+from quietswap.service.orders.tracking.chain_follower import ChainFollower
 from tests.defaults import NODE
 from tests.example_counts import examples
 from tests.manual_clock import ManualClock

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.rules.clients import Party, party_of
-from quietswap.service.base.concurrency import FairTurns
+from quietswap.service.base.fair_turns import FairTurns
 from tests.virtual_time import run
 
 JOBS = st.lists(

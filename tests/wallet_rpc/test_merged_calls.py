@@ -8,7 +8,7 @@ import pytest
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import NodeAnswer, RpcCall
 from quietswap.rules.clients import Party, party_of
-from quietswap.service.wallet_rpc.node import AT_ONCE, MOST_CALLS, MergedCalls
+from quietswap.service.wallet_rpc.merged_calls import AT_ONCE, MOST_CALLS, MergedCalls
 
 
 class Node:

@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.options.connection import (
-    FiniteRange,
-    read_secret,
-    require_terminal,
-    with_context,
-)
+from quietswap.cli.options.connection import FiniteRange, require_terminal, with_context
+from quietswap.cli.options.secret_files import read_secret
 from quietswap.cli.options.signing import WalletSigner, chosen_signer, signer_options
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
     Nothing is verified, so the figure cannot be traded: quietswap price 1 WETH USDC
     """
     from quietswap.cli.options.trade import token_pair
-    from quietswap.cli.output.orders import price_table
+    from quietswap.cli.output.balances import price_table
     from quietswap.cli.output.quote import loss_notice
     from quietswap.cli.output.tokens import parse_amount
     from quietswap.client.flows.quoting import judge_quote

@@ -26,7 +26,7 @@ def tokens(*, context: CommandContext, search: str, limit: int, offset: int) -> 
     With a whole address, a token of no list is read from the chain, and its fee on transfer is
     measured by simulated transfers: quietswap tokens 0x6B17...1d0F
     """
-    from quietswap.cli.output.orders import token_table
+    from quietswap.cli.output.balances import token_table
 
     with context.client() as client:
         found = client.tokens(search, limit=limit, offset=offset)
@@ -48,7 +48,7 @@ def balances(
     the service reads all of them at one block.
     """
     from quietswap.cli.options.trade import token_address
-    from quietswap.cli.output.orders import as_json, summary
+    from quietswap.cli.output.balances import as_json, summary
     from quietswap.cli.output.tokens import KNOWN
 
     owner = own_wallet(wallet)

@@ -39,7 +39,7 @@ def create(
 @with_context
 def list_webhooks(*, context: CommandContext) -> None:
     """List your webhooks, oldest first."""
-    from quietswap.cli.output.orders import webhook_lines
+    from quietswap.cli.output.webhooks import webhook_lines
 
     with context.client() as client:
         found = client.webhooks()
@@ -67,7 +67,7 @@ def test(*, context: CommandContext, webhook_id: str) -> None:
 
     Exit code 1 means that the receiver did not confirm it.
     """
-    from quietswap.cli.output.orders import delivery_line
+    from quietswap.cli.output.webhooks import delivery_line
 
     with context.client() as client:
         delivery = client.test_webhook(webhook_id)
@@ -83,7 +83,7 @@ def test(*, context: CommandContext, webhook_id: str) -> None:
 @with_context
 def deliveries(*, context: CommandContext, webhook_id: str, limit: int, offset: int) -> None:
     """List the tries to deliver events to WEBHOOK_ID, newest first."""
-    from quietswap.cli.output.orders import delivery_line
+    from quietswap.cli.output.webhooks import delivery_line
 
     with context.client() as client:
         found = client.webhook_deliveries(webhook_id, limit=limit, offset=offset)

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import ipaddress
 import math
-import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from quietswap.cli.context import CommandContext
+from quietswap.cli.options.secret_files import read_secret
 
 if TYPE_CHECKING:
     from quietswap.rules.safety.loss import Loss
@@ -197,25 +197,3 @@ def confirm_loss(loss: "Loss") -> bool:
 
 def _is_interactive() -> bool:
     return sys.stdin.isatty()
-
-
-# Reading a secret from a file: an API key or a password.
-
-_MOST_BYTES = 64 * 1024
-
-
-def read_secret(file: Path, what: str) -> str:
-    """Return a file's content without the final newline. Warn if other users can read the file.
-
-    Raises click.UsageError if it cannot be read as text.
-    """
-    try:
-        with file.open("rb") as stream:
-            text = stream.read(_MOST_BYTES).decode("utf-8").rstrip("\r\n")
-        is_open = bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror or "unreadable" if isinstance(error, OSError) else "it is not text"
-        raise click.UsageError(f"the {what} cannot be read from {file}: {why}") from None
-    if is_open:
-        click.echo(f"careful: others can read {file}; chmod 600 {file}", err=True)
-    return text

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from quietswap.cli.options.connection import read_secret
+from quietswap.cli.options.secret_files import read_secret
 from quietswap.cli.output.tokens import wallet_address
 
 if TYPE_CHECKING:

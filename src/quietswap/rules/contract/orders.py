@@ -7,8 +7,8 @@ from msgspec import UNSET, UnsetType
 from quietswap.rules import wire as base
 from quietswap.rules.chain.received import ReceivedIssue, RefundStatus
 from quietswap.rules.contract.transactions import SentMetadata, TransactionParams
+from quietswap.rules.orders.cancel_transaction import GAS_LIMIT, MOST_GAS
 from quietswap.rules.orders.order import FailureCode
-from quietswap.rules.orders.wallet_transaction import GAS_LIMIT, MOST_GAS
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.wire import AmountText, Count, Envelope, Tier, Timestamp, WireStruct, doc

@@ -1,114 +1,18 @@
 """A tracked order, and the rules of the operator for it: depth, resends, time limits."""
 
 from dataclasses import dataclass, replace
-from enum import Enum, StrEnum, auto
+from enum import Enum, auto
 from typing import NamedTuple
 
-from quietswap.rules.chain.pool_reference import Reference
-from quietswap.rules.chain.received import Arrival, Refund
-from quietswap.rules.chain.records import Receipt
 from quietswap.rules.orders.order import (
     BY_NONCE,
     Failure,
-    FailureCode,
-    Inclusion,
     Order,
-    OrderEventType,
     OrderKind,
     OrderStatus,
-    Transition,
 )
+from quietswap.rules.orders.watch_states import WatchState
 from quietswap.rules.relays import FIRST_TIER
-
-# The states of a tracked order, as tables: its changes of state and the work of each state.
-
-
-class WatchState(StrEnum):
-    """What the tracker knows of one order, from its status and the canonical chain."""
-
-    SEARCHED = "searched"
-    """Open; no block holds it or used its nonce."""
-    FOUND = "found"
-    """Open; a block decides about it and is not deep enough yet."""
-    ENDED = "ended"
-    """Ended by a relay or by time, so it may still be mined; or its block is not read yet."""
-    SPENT = "spent"
-    """Ended; its nonce is used, and the block that used it is unknown."""
-    CONTRADICTED = "contradicted"
-    """Ended; a block that is not deep enough yet holds it."""
-    SETTLED = "settled"
-    """Ended, as the known block decided; the block is not final yet."""
-    UNDONE = "undone"
-    """Ended by a block that is no longer canonical: the status is to be taken back."""
-
-
-_POSTED_AGAIN, _REMOVED = "posted again", "block removed"
-WATCH_STEPS: dict[WatchState, dict[WatchState, str]] = {
-    WatchState.SEARCHED: {
-        WatchState.FOUND: "block found",
-        WatchState.ENDED: "refused, expired or nonce used",
-    },
-    WatchState.FOUND: {
-        WatchState.SEARCHED: _REMOVED,
-        WatchState.SETTLED: "block deep enough",
-        WatchState.CONTRADICTED: "refused",
-    },
-    WatchState.ENDED: {
-        WatchState.CONTRADICTED: "own transaction in a block",
-        WatchState.SETTLED: "its nonce used in a block",
-        WatchState.SPENT: "nonce used, block unknown",
-        WatchState.UNDONE: "its block or the use of its nonce is gone",
-        WatchState.SEARCHED: _POSTED_AGAIN,
-    },
-    WatchState.SPENT: {
-        WatchState.ENDED: "nonce free again",
-        WatchState.UNDONE: "use of its nonce is gone",
-        WatchState.CONTRADICTED: "own transaction in a block",
-        WatchState.SETTLED: "its nonce used in a block",
-        WatchState.SEARCHED: _POSTED_AGAIN,
-    },
-    WatchState.CONTRADICTED: {
-        WatchState.SETTLED: "block deep enough",
-        WatchState.ENDED: _REMOVED,
-        WatchState.FOUND: _POSTED_AGAIN,
-    },
-    WatchState.SETTLED: {
-        WatchState.UNDONE: "block removed, or another block found",
-        WatchState.ENDED: "block removed that was not its verdict",
-        WatchState.CONTRADICTED: "own transaction in a block",
-        WatchState.FOUND: _POSTED_AGAIN,
-    },
-    WatchState.UNDONE: {
-        WatchState.SEARCHED: "verdict taken back",
-        WatchState.FOUND: "verdict taken back, other block found",
-    },
-}
-"""Every change of state, by the evidence for it. A watch ends from any state but the open ones."""
-
-
-class Queue(Enum):
-    """The lists of `Watchlist` that a watch can be in."""
-
-    RESEND = auto()
-    EXPIRY = auto()
-    UNSETTLED = auto()
-    UNDONE = auto()
-    CLOSING = auto()
-
-
-QUEUES: dict[WatchState, frozenset[Queue]] = {
-    WatchState.SEARCHED: frozenset({Queue.RESEND, Queue.EXPIRY}),
-    WatchState.FOUND: frozenset({Queue.UNSETTLED, Queue.EXPIRY}),
-    WatchState.ENDED: frozenset(),
-    WatchState.SPENT: frozenset({Queue.CLOSING}),
-    WatchState.CONTRADICTED: frozenset({Queue.UNSETTLED, Queue.CLOSING}),
-    WatchState.SETTLED: frozenset({Queue.CLOSING}),
-    WatchState.UNDONE: frozenset({Queue.UNDONE}),
-}
-"""The work that a state calls for: the tracker takes its work from these lists only."""
-
-
-# The recent canonical chain as read, to detect reorganisations.
 
 KEEP = 512
 """Blocks kept; Ethereum finalises after 64 to 96."""
@@ -344,103 +248,3 @@ def safe_chain_s(now_ms: int, chain_time_s: int) -> int:
     No block of mainnet is ahead of every clock: a node that shows one ends no order by it.
     """
     return min(chain_time_s, now_ms // 1000)
-
-
-# The evidence about a tracked order, and the transitions that follow. No I/O and no clock.
-#
-# Positive evidence is a canonical block: with the order's own transaction, or with another one of
-# the wallet that has its nonce (a replacement). Missing data is a discrepancy. A discrepancy
-# decides only if two consecutive blocks confirm it.
-
-
-def replacement_failure(order: Order, tx_hash: str, to: str | None, data_size: int) -> Failure:
-    """Return the order's failure if another transaction used its nonce.
-
-    A wallet cancels by a self-transfer without data.
-    """
-    if to == order.wallet and data_size == 0:
-        return Failure(FailureCode.USER_CANCELLED, "the wallet cancelled it by an empty transfer")
-    return Failure(FailureCode.REPLACED, f"transaction {tx_hash} of the wallet used its nonce")
-
-
-def failure_by(winner: Order, loser: Order) -> Failure:
-    """Return the failure of `loser` if our order `winner` with the same nonce is in a block."""
-    if winner.kind is OrderKind.CANCEL:
-        return replacement_failure(loser, winner.tx_hash, winner.wallet, 0)
-    return replacement_failure(loser, winner.tx_hash, None, 1)
-
-
-def inclusion_transition(
-    place: BlockRef, receipt: Receipt, arrived: Arrival | None, reference: Reference | None
-) -> Transition:
-    """Return the transition of an order whose receipt is in the canonical block `place`.
-
-    `arrived` is what it brought to the wallet; None for an order that buys nothing.
-    """
-    inclusion = Inclusion(
-        block_number=place.number,
-        block_hash=place.hash,
-        gas_used=receipt.gas_used,
-        effective_gas_price=receipt.effective_gas_price,
-        block_time_ms=place.time * 1000,
-        succeeded=receipt.succeeded,
-        received=arrived.amount if arrived else None,
-        received_issue=arrived.issue.value if arrived and arrived.issue else None,
-        refund=Refund(),
-        reference=reference,
-    )
-    evidence = f"block {place.number} {place.hash}"
-    if receipt.succeeded:
-        return Transition(OrderEventType.INCLUDED, evidence, inclusion=inclusion)
-    failure = Failure(FailureCode.REVERTED, f"the transaction reverted in block {place.number}")
-    return Transition(OrderEventType.REVERTED, evidence, failure, inclusion)
-
-
-def replacement_transition(rival: Replacement) -> Transition:
-    """Return the transition for a nonce that a known transaction used."""
-    evidence = f"block {rival.block.number} {rival.block.hash}: {rival.failure.message}"
-    return Transition(OrderEventType.NONCE_TAKEN, evidence, rival.failure)
-
-
-def nonce_consumed_transition(block: str) -> Transition:
-    """Return the transition for a nonce that no transaction of the wallet used; `block` proves it.
-
-    The wallet's own code used it: it created a contract, or was set by an authorization (EIP-7702).
-    """
-    text = "the wallet's nonce was used by another transaction"
-    evidence = (
-        f"no receipt, no block since it was posted has a transaction with its nonce, and at block"
-        f" {block} the nonce is used"
-    )
-    failure = Failure(FailureCode.NONCE_CONSUMED, text)
-    return Transition(OrderEventType.NONCE_TAKEN, evidence, failure)
-
-
-def reorg_transition(order: Order) -> Transition:
-    """Return the transition that takes a verdict back."""
-    was = order.inclusion
-    what = f"block {was.block_number} {was.block_hash}" if was else "what took the nonce"
-    return Transition(OrderEventType.REORGANISED, f"{what} is no longer canonical")
-
-
-def expiry_transition(hint: str | None) -> Transition:
-    """Return the transition of an expired order; `hint` is the relay's unproven report."""
-    text = "not mined in time, and not sent any more; until its nonce is used it may still be mined"
-    evidence = f"expired, and the relay was asked to drop it; its status: {hint or 'none'}"
-    return Transition(OrderEventType.EXPIRED, evidence, Failure(FailureCode.EXPIRED, text))
-
-
-def deadline_transition(deadline_s: int, block: BlockRef) -> Transition:
-    """Return the transition of an order whose router's deadline was past in `block`."""
-    text = (
-        "not mined in time: its router's deadline is past, so it can never swap; a block could"
-        " hold it only as a revert, which costs gas"
-    )
-    past = f"of {block.time} is past its deadline {deadline_s}"
-    evidence = f"block {block.number} {block.hash} {past}"
-    return Transition(OrderEventType.EXPIRED, evidence, Failure(FailureCode.EXPIRED, text))
-
-
-def new_head_transition(head: int) -> Transition:
-    """Return the transition of an accepted order after a new block."""
-    return Transition(OrderEventType.NEW_HEAD, f"block {head} came and the relay has it")

@@ -1,101 +1,21 @@
 """The handler of the event stream."""
 
-import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
-from quietswap.rules import wire as base
 from quietswap.rules.contract.webhooks import (
     EventStreamHeaders,
     EventStreamQuery,
-    Finality,
     OrderEventMessage,
 )
-from quietswap.rules.errors.requests import InvalidParameter
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service import observe
 from quietswap.service.api import event_sender as sender
-from quietswap.service.api.json import Receive, Send, iso_timestamp
+from quietswap.service.api.json import Receive, Send
 from quietswap.service.api.operation import ApiRequest, operation
-from quietswap.service.api.parsing.query import shown
-from quietswap.service.api.parsing.requests import parse_wallet
-from quietswap.service.events.feed import EventFilter, EventSubscription, ResumePoint
-from quietswap.service.orders.http import order_status_response
-from quietswap.service.storage.events import StoredEvent
-
-# Events of orders: domain values to the text of a stream.
-#
-# https://html.spec.whatwg.org/multipage/server-sent-events.html
-
-RETRY_MS = 2000
-
-
-def order_event_message(event: StoredEvent) -> OrderEventMessage:
-    return OrderEventMessage(
-        id=event.event_id,
-        sequence=event.sequence,
-        type=event.type.value,
-        at=iso_timestamp(event.at_ms),
-        order=order_status_response(event.order),
-        finality=Finality(depth=event.depth, finalized=event.finalized),
-    )
-
-
-@lru_cache(maxsize=4096)
-def event_text(event: StoredEvent) -> bytes:
-    """Return one event as text, encoded once for all streams."""
-    return sender.event_text(event.type.value, order_event_message(event), event.sequence)
-
-
-def opening_text(sequence: int) -> bytes:
-    """Return the first text of a stream: when to reconnect, and from where."""
-    return b"retry: %d\nid: %d\n\n" % (RETRY_MS, sequence)
-
-
-def beat_text(sequence: int) -> bytes:
-    """Return a comment, with the place of the stream.
-
-    A filtered stream has passed events that were not sent; it resumes after them.
-    """
-    return b": beat\nid: %d\n\n" % sequence
-
-
-# Where a stream of events begins, and which events pass.
-
-_NUMBER = re.compile(base.SEQUENCE_PATTERN.removesuffix("$") + r"\Z")
-_ID = re.compile(base.ID_PATTERN.removesuffix("$") + r"\Z")
-
-
-def parse_resume_point(header: bytes | None, query: Mapping[str, str]) -> ResumePoint | None:
-    """Return the last event that the client has; None if it names none.
-
-    Last-Event-ID counts more than `after`: a client that reconnects repeats its URL, and the header
-    is newer. An empty header is no header. Raises InvalidParameter.
-    """
-    text = query.get("after")
-    after = None if text is None else _resume_point(text, "after")
-    return _resume_point(header.decode("latin-1"), "Last-Event-ID") if header else after
-
-
-def _resume_point(text: str, parameter: str) -> ResumePoint:
-    if not _NUMBER.fullmatch(text):
-        raise InvalidParameter(
-            parameter=parameter,
-            provided=shown(text),
-            reason="it must be the number of an event: the value of its `id:`",
-        )
-    return ResumePoint(int(text), parameter)
-
-
-def parse_event_filter(query: Mapping[str, str]) -> EventFilter:
-    """Return the filter of a stream. Raises InvalidParameter and InvalidAddress."""
-    order_id, wallet = query.get("orderId"), query.get("userAddress")
-    if order_id is not None and not _ID.fullmatch(order_id):
-        reason = "it must be the id of an order: up to 128 printable characters"
-        raise InvalidParameter(parameter="orderId", provided=shown(order_id), reason=reason)
-    return EventFilter(order_id, None if wallet is None else parse_wallet(wallet))
-
+from quietswap.service.events.event_text import beat_text, event_text, opening_text
+from quietswap.service.events.feed import EventSubscription
+from quietswap.service.events.resume_point import parse_event_filter, parse_resume_point
 
 # Sends the events of a subscription until one side ends the stream.
 #

@@ -36,7 +36,8 @@ from quietswap.service.node import multicall, reads
 from quietswap.service.node import token_metadata as metadata
 from quietswap.service.node.clock_skew import ClockSkew
 from quietswap.service.node.multicall import ViewCall
-from quietswap.service.node.reads import NewestBlock, from_block, late, read_receipts
+from quietswap.service.node.reads import NewestBlock, from_block, late
+from quietswap.service.node.receipts import read_receipts
 from quietswap.service.node.rpc import NodeRpcClient
 from quietswap.service.node.simulation.overrides import SimulationUnsupported
 from quietswap.service.node.simulation.simulator import SwapSimulator

@@ -5,7 +5,7 @@ Field names: https://ethereum.github.io/execution-apis/api-documentation/
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -26,10 +26,9 @@ from quietswap.rules.trial.codec import NodeLog
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.fees import next_base_fee
-from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.node import multicall
-from quietswap.service.node.rpc import NodeReads, NodeRpcClient
+from quietswap.service.node.rpc import NodeReads
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{40}", re.ASCII)
 _WORD = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
@@ -261,7 +260,7 @@ BACKENDS = 6
 _PAUSE_S = 0.02
 _NEWEST_S = 12.0
 """A slot: then a node that is still behind counts as the chain, for example after a failover."""
-_HEIGHT = RpcCall("eth_blockNumber")
+HEIGHT = RpcCall("eth_blockNumber")
 
 
 class NewestBlock:
@@ -295,7 +294,7 @@ async def from_block(
     """Return the results of a backend that has block `number`. Raises NodeUnavailable."""
     for attempt in range(BACKENDS):
         await pause(clock, attempt)
-        height, *results = await rpc.batch([_HEIGHT, *calls])
+        height, *results = await rpc.batch([HEIGHT, *calls])
         if quantity(height) >= number:
             return results
     raise late(number)
@@ -308,84 +307,9 @@ def late(number: int) -> NodeUnavailable:
 
 async def newest_number(rpc: NodeReads) -> int:
     """Return the highest block of several backends, asked at once. Raises NodeUnavailable."""
-    asked = (rpc.batch([_HEIGHT]) for _ in range(BACKENDS))
+    asked = (rpc.batch([HEIGHT]) for _ in range(BACKENDS))
     replies = await asyncio.gather(*asked, return_exceptions=True)
     heights = [quantity(reply[0]) for reply in replies if not isinstance(reply, BaseException)]
     if not heights:
         raise NodeUnavailable("the node does not tell its newest block")
     return max(heights)
-
-
-# Receipts in batches that shrink, because the sender of a transaction decides how large one is.
-#
-# A transaction of 2**24 gas can write about 2 MB of logs, which is 4 MB of JSON. A few of them
-# exceed the largest body that is read, or the largest batch that a node answers.
-
-
-async def read_receipts(
-    rpc: NodeRpcClient, tx_hashes: Sequence[str], batch_size: int, newest: NewestBlock
-) -> Mapping[str, Receipt | None]:
-    """Return receipts by hash, None where there is none; unreadable ones are left out.
-
-    After a failed batch the node must answer a small call; then the batches that follow have half
-    the size. So at most log2(`batch_size`) batches fail, and one more for each unreadable receipt.
-    Each other batch has at least one receipt. Raises NodeUnavailable if the small call fails, too,
-    and if receipts are missing in all backends' answers because these are late.
-    """
-    found: dict[str, Receipt | None] = {}
-    unread: dict[str, str] = {}
-    waiting, size, tries = list(tx_hashes), batch_size, 0
-    while waiting:
-        piece, waiting = waiting[:size], waiting[size:]
-        try:
-            height, *results = await rpc.batch([_HEIGHT, *(_call(tx_hash) for tx_hash in piece)])
-            is_late = not newest.has(quantity(height))
-        except NodeUnavailable as error:
-            await _probe(rpc)
-            if len(piece) > 1:
-                waiting = piece + waiting
-                size = len(piece) // 2
-            else:
-                unread[piece[0]] = str(error)
-            continue
-        refused = _keep(piece, results, found)
-        missing = [one for one in piece if is_late and found.get(one, ...) is None]
-        if missing:
-            tries += 1
-            if tries == BACKENDS:
-                raise late(newest.number)
-            await pause(newest.clock, tries)
-            waiting = [*missing, *waiting]
-        if len(refused) < len(piece):
-            waiting = [*refused, *waiting]
-        else:
-            await _probe(rpc)
-            unread |= refused
-    if unread:
-        observe.receipts_unread(unread)
-    return found
-
-
-def _call(tx_hash: str) -> RpcCall:
-    return RpcCall("eth_getTransactionReceipt", (tx_hash,))
-
-
-async def _probe(rpc: NodeRpcClient) -> None:
-    quantity(await rpc.call("eth_blockNumber"))
-
-
-def _keep(
-    piece: Sequence[str], results: Sequence[Result], found: dict[str, Receipt | None]
-) -> dict[str, str]:
-    """Add the receipts to `found`. Return the refused hashes with the reason, to be asked again.
-
-    A node that limits the bytes of a batch answers its first calls, and the others with errors
-    (`rpc.batch-response-max-size` of geth).
-    """
-    refused: dict[str, str] = {}
-    for tx_hash, result in zip(piece, results, strict=True):
-        if isinstance(result, RpcErrorObject):
-            refused[tx_hash] = f"the node answered error {result.code}: {result.message}"
-        else:
-            found[tx_hash] = receipt(result, tx_hash)
-    return refused

@@ -26,7 +26,7 @@ from quietswap.rules.chain.rpc_wire import RpcCall
 from quietswap.rules.clients import Party, party_of
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
-from quietswap.service.base.concurrency import FairTurns
+from quietswap.service.base.fair_turns import FairTurns
 from quietswap.service.base.http_client import HttpReply
 
 EXECUTES = frozenset(("eth_call", "eth_estimateGas", "eth_simulateV1"))

@@ -16,16 +16,7 @@ from quietswap.rules.errors.requests import (
     SignatureReplay,
     ValidationError,
 )
-from quietswap.rules.orders.checks import (
-    CANCEL_ORDER,
-    CANCEL_QUOTE,
-    RequiredSpend,
-    preflight,
-    would_revert,
-)
-from quietswap.rules.orders.comparison import cancel_differences
-from quietswap.rules.orders.order import Order, OrderKind
-from quietswap.rules.orders.wallet_transaction import (
+from quietswap.rules.orders.cancel_transaction import (
     CancelOrderRequest,
     CancelQuote,
     SubmittedCancel,
@@ -35,6 +26,10 @@ from quietswap.rules.orders.wallet_transaction import (
     fee_cap,
     require_cancellable,
 )
+from quietswap.rules.orders.checks import CANCEL_ORDER, CANCEL_QUOTE, would_revert
+from quietswap.rules.orders.comparison import cancel_differences
+from quietswap.rules.orders.order import Order, OrderKind
+from quietswap.rules.orders.preflight import RequiredSpend, preflight
 from quietswap.rules.quotes.issued_quote import CancelOrderTerms, IssuedQuote, QuoteKind
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.tokens.token import WETH

@@ -3,9 +3,8 @@
 from cachetools import TTLCache
 
 from quietswap.rules.clients import ApiKey
-from quietswap.rules.errors.requests import OrderNotFound
 from quietswap.rules.orders.order import OrderKind, OrderStatus
-from quietswap.rules.orders.order_views import OrderPage, OrderView
+from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
 from quietswap.service.storage.orders import OrderStore
@@ -72,20 +71,3 @@ class GetOrderHistory:
         # orders that arrived between the two reads are at the front again
         first = max(page.total - total - arrived, 0)
         return OrderPage(page.orders[first:], total)
-
-
-# GET /api/v1/mev/orders/:orderId, from the store only: polling costs no node calls.
-
-
-class GetOrderStatus:
-    """Answer for an order of another key exactly as for one that does not exist."""
-
-    def __init__(self, orders: OrderStore) -> None:
-        self._orders = orders
-
-    async def __call__(self, key: ApiKey, order_id: str) -> OrderView:
-        """Return this client's order. Raises OrderNotFound."""
-        order = await self._orders.record(key.client_id, order_id)
-        if order is None:
-            raise OrderNotFound
-        return order

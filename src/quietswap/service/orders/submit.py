@@ -12,7 +12,6 @@ from quietswap.rules.chain.records import ChainReader
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.base import Details, ProviderUnavailable, RequestError
 from quietswap.rules.errors.requests import InvalidSignature, InvalidTransaction, ValidationError
-from quietswap.rules.orders.checks import PreflightResult
 from quietswap.rules.orders.comparison import matching_quote
 from quietswap.rules.orders.new_order import (
     OrderTimeouts,
@@ -22,6 +21,7 @@ from quietswap.rules.orders.new_order import (
 )
 from quietswap.rules.orders.order import Order, OrderEvent, OrderEventType, OrderKind, Transition
 from quietswap.rules.orders.order_changes import POSTED
+from quietswap.rules.orders.preflight import PreflightResult
 from quietswap.rules.orders.stores import DuplicateTransaction, StoreUnavailable
 from quietswap.rules.orders.wallet_transaction import same_call
 from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind

@@ -13,13 +13,10 @@ from quietswap.rules.errors.requests import (
     SignatureReplay,
     ValidationError,
 )
-from quietswap.rules.orders.checks import (
-    SWAP_ORDER,
-    preflight,
-    swap_spend,
-)
+from quietswap.rules.orders.checks import SWAP_ORDER
 from quietswap.rules.orders.comparison import swap_differences
 from quietswap.rules.orders.order import FailureCode, Order, OrderKind
+from quietswap.rules.orders.preflight import preflight, swap_spend
 from quietswap.rules.orders.request import (
     SubmittedSwap,
     SwapOrderRequest,

@@ -15,14 +15,11 @@ from quietswap.rules.errors.requests import (
     NonceTooLow,
     ValidationError,
 )
-from quietswap.rules.orders.checks import (
-    WRAP_ORDER,
-    RequiredSpend,
-    preflight,
-)
+from quietswap.rules.orders.checks import WRAP_ORDER
 from quietswap.rules.orders.comparison import wrap_differences
 from quietswap.rules.orders.new_order import operation_of
 from quietswap.rules.orders.order import Order, OrderKind
+from quietswap.rules.orders.preflight import RequiredSpend, preflight
 from quietswap.rules.orders.request import (
     SubmittedWrap,
     WrapOrderRequest,

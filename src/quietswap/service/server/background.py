@@ -12,7 +12,8 @@ from quietswap.service.base.clock import Clock
 from quietswap.service.clients.failures import guarded
 from quietswap.service.clients.keys import Authenticate
 from quietswap.service.orders.retention import RetentionJob
-from quietswap.service.orders.tracking.tracker import OrderTracker, TrackerWorker
+from quietswap.service.orders.tracking.tracker import OrderTracker
+from quietswap.service.orders.tracking.worker import TrackerWorker
 from quietswap.service.relays.shared_health import SharedRelayHealth
 from quietswap.service.server import factories
 from quietswap.service.server.container import Container

@@ -4,7 +4,7 @@ from quietswap.service.clients import usage
 from quietswap.service.events import http as events
 from quietswap.service.orders import http as orders
 from quietswap.service.orders import http_export as exports
-from quietswap.service.orders import http_statistics
+from quietswap.service.orders import http_statistics, http_wrap
 from quietswap.service.quoting import http as quotes
 from quietswap.service.tokens import http as tokens
 from quietswap.service.wallet_rpc import http as rpc
@@ -19,9 +19,9 @@ OPERATIONS = (
     orders.order_history,
     exports.order_export,
     http_statistics.order_stats,
-    orders.wrap_info,
-    orders.wrap_quote,
-    orders.wrap_order,
+    http_wrap.wrap_info,
+    http_wrap.wrap_quote,
+    http_wrap.wrap_order,
     events.event_stream,
     rpc.rpc_token_create,
     rpc.rpc_token_list,

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from quietswap.rules.errors.base import ProviderUnavailable
 from quietswap.rules.orders import wallet_transaction as rules
-from quietswap.rules.orders.checks import RequiredSpend, swap_spend
 from quietswap.rules.orders.comparison import GRACE_MS
 from quietswap.rules.orders.new_order import PlannedOrder, planned_order
 from quietswap.rules.orders.nonces import OwnNonces
 from quietswap.rules.orders.order import Order, OrderKind
+from quietswap.rules.orders.preflight import RequiredSpend, swap_spend
 from quietswap.rules.quotes.issued_quote import CancelOrderTerms, IssuedQuote, QuoteKind, Trade
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.routers.batch import unwrapped

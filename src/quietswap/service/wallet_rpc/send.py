@@ -18,11 +18,12 @@ from quietswap.rules.errors.requests import (
     ValidationError,
 )
 from quietswap.rules.orders import wallet_transaction as rules
-from quietswap.rules.orders.checks import RPC_CALL, RPC_SWAP, PreflightResult, preflight
+from quietswap.rules.orders.cancel_transaction import fee_cap
+from quietswap.rules.orders.checks import RPC_CALL, RPC_SWAP
 from quietswap.rules.orders.nonces import OwnNonces, next_free_nonce
 from quietswap.rules.orders.order import FailureCode, Order, OrderKind, OrderStatus
+from quietswap.rules.orders.preflight import PreflightResult, preflight
 from quietswap.rules.orders.stores import StoreUnavailable
-from quietswap.rules.orders.wallet_transaction import fee_cap
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import SignedTransaction
 from quietswap.rules.wallet_rpc_token import WalletRpcToken

@@ -15,7 +15,7 @@ from quietswap.service.api.json import iso_timestamp
 from quietswap.service.api.operation import ApiRequest, operation
 from quietswap.service.api.parsing.query import shown
 from quietswap.service.api.parsing.requests import parse_int
-from quietswap.service.events.http import order_event_message
+from quietswap.service.events.event_text import order_event_message
 from quietswap.service.storage.events import StoredEvent
 
 

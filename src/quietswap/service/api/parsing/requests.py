@@ -11,9 +11,9 @@ from quietswap.rules import amounts, errors
 from quietswap.rules import wire as base
 from quietswap.rules.contract.requests import ANY_KIND, DEADLINE_END, SwapQuoteQuery
 from quietswap.rules.errors.base import Details
+from quietswap.rules.orders.cancel_transaction import CancelOrderRequest
 from quietswap.rules.orders.order import OrderKind, OrderStatus
 from quietswap.rules.orders.request import SwapOrderRequest, WrapOrderRequest
-from quietswap.rules.orders.wallet_transaction import CancelOrderRequest
 from quietswap.rules.quotes.request import SwapQuoteRequest, WrapQuoteRequest
 from quietswap.rules.tokens.token import WETH, WrapOperation, is_native
 from quietswap.rules.tx import address as addresses

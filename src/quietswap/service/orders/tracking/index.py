@@ -1,57 +1,22 @@
 """The tracked orders, indexed so that the cost of a block does not depend on their number."""
 
-import heapq
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import replace
 
 from quietswap.rules.chain.records import Block
+from quietswap.rules.orders.evidence import replacement_failure
 from quietswap.rules.orders.order import FailureCode, Order, OrderKind, OrderStatus
 from quietswap.rules.orders.tracking import (
-    QUEUES,
     BlockRef,
-    Queue,
     Replacement,
     TrackedOrder,
     TrackingRules,
-    replacement_failure,
     resend_at,
 )
+from quietswap.rules.orders.watch_states import QUEUES, Queue
 from quietswap.rules.tx.address import Address
-
-# A priority queue of keys by due time, whose entries can be moved and removed.
-
-
-class DueQueue:
-    """Moments are integers: block numbers or Unix milliseconds, as the caller chooses.
-
-    Setting a key again replaces its moment; every operation costs O(log n) at most, amortised.
-    """
-
-    def __init__(self) -> None:
-        self._heap: list[tuple[int, str]] = []
-        self._moments: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._moments)
-
-    def set(self, key: str, moment: int | None) -> None:
-        """Make `key` due at `moment`, which replaces an earlier one; None removes it."""
-        if moment is None:
-            self._moments.pop(key, None)
-        elif self._moments.get(key) != moment:
-            self._moments[key] = moment
-            heapq.heappush(self._heap, (moment, key))
-
-    def take(self, now: int, limit: int) -> list[str]:
-        """Remove and return up to `limit` keys due by `now`, earliest first."""
-        taken: list[str] = []
-        while self._heap and self._heap[0][0] <= now and len(taken) < limit:
-            moment, key = heapq.heappop(self._heap)
-            if self._moments.get(key) == moment:
-                del self._moments[key]
-                taken.append(key)
-        return taken
+from quietswap.service.orders.tracking.due_queue import DueQueue
 
 
 class OrderIndex:

@@ -18,8 +18,8 @@ from quietswap.rules.orders.tracking import TrackedOrder
 from quietswap.rules.relays import EndpointType
 from quietswap.service import observe
 from quietswap.service.base.concurrency import bounded_gather
-from quietswap.service.orders.tracking.index import DueQueue
-from quietswap.service.orders.tracking.reconcile import OrderCache
+from quietswap.service.orders.tracking.due_queue import DueQueue
+from quietswap.service.orders.tracking.order_cache import OrderCache
 from quietswap.service.relays.relay import Relay
 
 _LATER = 10

@@ -8,26 +8,31 @@ from quietswap.rules.chain.records import (
     ChainReader,
     DryRun,
     NodeUnavailable,
-    SignedSwap,
-    signed_swap,
 )
+from quietswap.rules.orders.evidence import deadline_transition, expiry_transition
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
 from quietswap.rules.orders.tracking import (
     BlockRef,
     TrackedOrder,
     backup_at,
-    deadline_transition,
-    expiry_transition,
     safe_chain_s,
     safe_now_ms,
     same_relays_at,
     with_resend_recorded,
 )
 from quietswap.rules.relays import BACKUP_TIER, FIRST_TIER
-from quietswap.rules.tx.signed import decode
 from quietswap.service import observe
 from quietswap.service.base.concurrency import bounded_gather
-from quietswap.service.orders.tracking.reconcile import OrderCache, Reconciler
+from quietswap.service.orders.tracking.order_cache import OrderCache
+from quietswap.service.orders.tracking.reconcile import Reconciler
+from quietswap.service.orders.tracking.swap_dry_run import (
+    FEE_SUFFICES,
+    FEE_TOO_LOW,
+    MOST_TRIED,
+    WOULD_FAIL,
+    WOULD_WORK,
+    stored_swap,
+)
 from quietswap.service.orders.transition import RELAY_SAID, transition_for_response
 from quietswap.service.relays.answers import (
     EarlierSend,
@@ -46,24 +51,6 @@ from quietswap.service.relays.choice import (
     with_reason_to_stay,
 )
 from quietswap.service.relays.relay import Relay
-
-# Simulate swaps before a resend: a swap that would fail now is not sent now.
-
-MOST_TRIED = 32
-"""Swaps simulated per block, in one batch; further ones are resent without a simulation."""
-WOULD_FAIL, WOULD_WORK = "would_fail", "would_work"
-FEE_TOO_LOW, FEE_SUFFICES = "fee_too_low", "fee_suffices"
-"""Event types."""
-
-
-def stored_swap(order: Order, raw: bytes) -> SignedSwap | None:
-    """Return the dry run's input for a stored order; None for missing or damaged bytes."""
-    try:
-        signed = decode("0x" + raw.hex())
-    except ValueError:
-        return None
-    return signed_swap(signed, order.buy_token, order.min_buy_amount)
-
 
 MOST_RESENT, MOST_EXPIRED = 64, 256
 """Orders resent and expired per block; the rest waits for the next block."""

@@ -16,19 +16,20 @@ from typing import Protocol
 from quietswap.rules.chain.pool_reference import Reference, reference_of
 from quietswap.rules.chain.received import Arrival, arrival
 from quietswap.rules.chain.records import ChainReader, NodeUnavailable, Receipt
+from quietswap.rules.orders.evidence import (
+    inclusion_transition,
+    new_head_transition,
+    nonce_consumed_transition,
+    reorg_transition,
+    replacement_transition,
+)
 from quietswap.rules.orders.order import Order, OrderKind
-from quietswap.rules.orders.stores import LeaderLock, StoreUnavailable
 from quietswap.rules.orders.tracking import (
     DEEP,
     BlockRef,
     TrackedOrder,
     TrackingRules,
     depth,
-    inclusion_transition,
-    new_head_transition,
-    nonce_consumed_transition,
-    reorg_transition,
-    replacement_transition,
     safe_now_ms,
     was_offered,
 )
@@ -37,13 +38,9 @@ from quietswap.rules.tx.address import Address
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import bounded_gather
-from quietswap.service.orders.tracking.reconcile import (
-    BATCH,
-    ChainFollower,
-    ChainUpdate,
-    OrderCache,
-    Reconciler,
-)
+from quietswap.service.orders.tracking.chain_follower import ChainFollower, ChainUpdate
+from quietswap.service.orders.tracking.order_cache import OrderCache
+from quietswap.service.orders.tracking.reconcile import BATCH, Reconciler
 from quietswap.service.orders.tracking.refunds import RefundReader
 from quietswap.service.orders.tracking.resend import Resender
 from quietswap.service.relays.relay import Relay
@@ -292,68 +289,3 @@ def _arrival(order: Order, receipt: Receipt) -> Arrival | None:
 def _is_turn_to_close(tip: BlockRef, rules: TrackingRules) -> bool:
     """Return whether this block is for closing; the other blocks check a slice of all orders."""
     return tip.number % rules.backstop_every == 0
-
-
-# The tracker's loop: one process leads and follows the orders, the others wait for the lead.
-
-
-class TrackerWorker:
-    """`poll_s` is how often the head is looked at: about a quarter of a block's time."""
-
-    def __init__(
-        self, tracker: OrderTracker, leadership: LeaderLock, clock: Clock, *, poll_s: float
-    ) -> None:
-        self._tracker = tracker
-        self._leadership = leadership
-        self._clock = clock
-        self._poll_s = poll_s
-        self._is_started = False
-        self._stop = asyncio.Event()
-
-    def stop(self) -> None:
-        """Let `run` end after the turn under way."""
-        self._stop.set()
-
-    async def run(self) -> None:
-        """Follow the orders while this process leads, until `stop`."""
-        stopping = asyncio.create_task(self._stop.wait())
-        try:
-            while not self._stop.is_set():
-                await self.step()
-                await self._pause(stopping)
-        finally:
-            stopping.cancel()
-            self._end_turns()
-            await self._leadership.release()
-
-    async def step(self) -> None:
-        """Take one turn if this process leads; trouble ends the turn, never the loop."""
-        if not await self._leadership.acquire_or_renew():
-            self._end_turns()
-            return
-        try:
-            await self._turn()
-        except (NodeUnavailable, StoreUnavailable) as trouble:
-            observe.tracker_waiting(f"{type(trouble).__name__}: {trouble}")
-        except Exception as fault:  # noqa: BLE001 - logged, and memory is built anew from the store
-            observe.tracker_failed(fault)
-            self._is_started = False
-
-    async def _turn(self) -> None:
-        if self._is_started:
-            await self._tracker.run_once()
-        else:
-            await self._tracker.start()
-            self._is_started = True
-            observe.tracker_started(self._tracker.watched)
-
-    def _end_turns(self) -> None:
-        if self._is_started:
-            observe.tracker_stopped()
-        self._is_started = False
-
-    async def _pause(self, stopping: "asyncio.Task[bool]") -> None:
-        """Wait for the next look, or less when the worker is stopped."""
-        pause = asyncio.ensure_future(self._clock.sleep(self._poll_s))
-        await asyncio.wait({pause, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        pause.cancel()
