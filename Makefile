@@ -91,8 +91,8 @@ chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad w
 hostile: .venv/.dev node_modules/.installed ## Run hostile calldata on the chain (HOSTILE_CASES, HOSTILE_SEED)
 	@HOSTILE_CASES=$${HOSTILE_CASES:-6000} $(BIN)/pytest -q -s tests/hostile
 
-mutants: .venv/.dev node_modules/.installed ## Show which small changes of the code no test notices (MUTANTS='quietswap.rules.safety.loss*')
-	@$(BIN)/python tools/mutants.py $(if $(MUTANTS),'$(MUTANTS)')
+mutants: .venv/.dev node_modules/.installed ## Show which small changes of a module no test notices (MODULE=rules/safety/loss.py TESTED_BY=tests/quoting)
+	@$(BIN)/python tools/mutants.py $(MODULE) $(TESTED_BY)
 
 bench: .venv/.dev node_modules/.installed ## Measure the speed, beside limits (Linux, a quarter of an hour)
 	@$(BIN)/python -m benchmarks.speed --page docs/performance.md

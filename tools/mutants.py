@@ -1,7 +1,8 @@
-"""Show which small changes of the code no test notices; the arguments are names of mutants.
+"""Show which small changes of a module no test notices.
 
-mutmut changes one function at a time (`[tool.mutmut]` of pyproject.toml) and runs the tests that
-run it. Ends with 1 if fewer than nine in ten changes make a test fail.
+`python tools/mutants.py rules/safety/loss.py tests/quoting tests/client`: mutmut changes one
+function of the module at a time and runs those of the tests that run it. Ends with 1 if fewer
+than nine in ten changes make a test fail, or if the tests fail without a change.
 """
 
 import json
@@ -11,6 +12,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _COPY = ROOT / "mutants"  # where mutmut changes the package and runs the tests
+_SETTINGS = """[mutmut]
+source_paths = src
+only_mutate = src/quietswap/{module}
+pytest_add_cli_args_test_selection =
+    {tests}
+also_copy =
+    clients
+    deploy
+    docs
+    examples
+    tools
+    web
+    CONTRIBUTING.md
+    README.md
+"""
 _ENOUGH = 0.9
 
 
@@ -20,14 +36,20 @@ def mutmut(*words: str) -> None:
 
 
 def main() -> int:
-    """Judge the mutants whose names match the arguments, and print those that live."""
+    """Judge the module's mutants, and print those that live."""
+    module, *tests = sys.argv[1:] or [""]
+    if not (ROOT / "src" / "quietswap" / module).is_file() or not tests:
+        sys.exit(__doc__)
     _COPY.mkdir(exist_ok=True)
-    modules = _COPY / "node_modules"
+    modules, settings = _COPY / "node_modules", ROOT / "setup.cfg"
     if not modules.is_symlink():
         modules.symlink_to(ROOT / "node_modules")
-    mutmut("run", *sys.argv[1:])
-    mutmut("results")
-    mutmut("export-cicd-stats")
+    settings.write_text(_SETTINGS.format(module=module, tests="\n    ".join(tests)), "utf-8")
+    try:
+        for words in (("run",), ("results",), ("export-cicd-stats",)):
+            mutmut(*words)
+    finally:
+        settings.unlink()
     stats = json.loads((_COPY / "mutmut-cicd-stats.json").read_text("utf-8"))
     killed = stats["killed"] + stats["timeout"] + stats["segfault"] + stats["suspicious"]
     judged = killed + stats["survived"] + stats["no_tests"]
