@@ -203,7 +203,7 @@ def _names(one: click.Command) -> set[str | None]:
 
 
 def _options(one: click.Command) -> list[click.Option]:
-    return [param for param in one.params if isinstance(param, click.Option)]
+    return [param for param in one.params if isinstance(param, click.Option) and not param.hidden]
 
 
 def _option(option: click.Option, context: click.Context) -> str:

@@ -82,8 +82,6 @@ def _parts() -> Iterator[str]:
     yield _routers()
     titles = {name: vendor.title for name, vendor in VENDORS.items()}
     yield _constant("SOURCES", "Sources as people read them.", titles)
-    unbindable = sorted(router.lower() for router in quote_checks.UNBINDABLE)
-    yield _constant("UNBINDABLE", "Routers of which no method is proven.", unbindable)
     yield _constant("V2_FACTORIES", "Factories of pairs: address and hash of the creation code.", [
         [each.address.lower(), "0x" + each.code_hash.hex()] for each in V2_FACTORIES
     ])  # fmt: skip

@@ -32,9 +32,8 @@ from tests.client.test_reference_price import below
 from tests.client.test_swap_flow import REQUEST
 from tests.client.test_swap_safety import FOREIGN
 from tests.client.test_transaction_hash_mismatch import status
-from tests.client.test_unbound import UNREADABLE, offered, unproven
+from tests.client.test_unbound import UNREADABLE, unproven
 from tests.response_json import quotes
-from tests.routers.router_calldata import ROUTER_OF
 
 __all__ = ["approved"]
 
@@ -112,13 +111,12 @@ def test_the_printed_command_means_the_same(
     silent(approved, service)
     service.next("order", RELAY)
     words = ("swap", str(ETHER), "WETH", "USDC", "--raw", "--slippage-bps", "60", "--yes")
-    more = ("--wallet", WALLET, "--router", FOREIGN, "--router", WALLET, "--accept-unbound")
+    more = ("--wallet", WALLET, "--max-loss", "4.5")
     secret = ("--url", outside.url, "--rpc-url", outside.rpc_url, "--api-key", "qs_right")
     text = quietswap(*words, *more, *secret).stdout
     (again,) = (shlex.split(line) for line in text.splitlines() if "quietswap swap" in line)
     assert again[:7] == ["quietswap", "swap", str(ETHER), "WETH", "USDC", "--nonce", "7"]
     assert set(again[7:]) == {*words[4:7], *more, "--url", outside.url}
-    assert again.count("--router") == 2
     missing = "(give --api-key and --rpc-url again, too: what may be secret is not repeated)"
     assert missing in " ".join(text.split())
 
@@ -249,28 +247,24 @@ def test_what_a_router_could_bind_has_no_way_around_it(
     quietswap: Quietswap, service: FakeService, approved: FakeChain, reply: Reply
 ) -> None:
     approved.delivers = 2_985_000_000
-    for more in ((), ("--accept-unbound",)):
-        service.next("quote", reply)
-        result = quietswap(*SWAP, "--yes", *more)
-        assert result.exit_code == 1
-        assert "accept-unbound" not in result.stdout
-        assert "Nothing was signed" in " ".join(result.stdout.split())
+    service.next("quote", reply)
+    result = quietswap(*SWAP, "--yes")
+    assert result.exit_code == 1
+    assert "Nothing was signed" in " ".join(result.stdout.split())
     service.next("quote", reply)
     shown = "no router is proven to enforce" in quietswap("quote", "1", "WETH", "USDC").stdout
     assert shown is (reply.body["data"]["verification"].get("bound") is False)
 
 
-def test_a_vendor_that_nobody_can_bind_needs_a_word_of_the_callers(
-    quietswap: Quietswap, service: FakeService, approved: FakeChain
+@pytest.mark.parametrize("gone", [("--accept-unbound",), ("--router", FOREIGN)])
+def test_an_option_that_signed_without_a_proof_was_removed(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain, gone: tuple[str, ...]
 ) -> None:
-    approved.allowances[ROUTER_OF["openocean"].lower()] = ETHER
-    approved.delivers = 2_985_000_000
-    service.next("quote", *[offered("openocean")] * 2)
-    result = quietswap(*SWAP, "--yes")
-    assert (result.exit_code, "--accept-unbound" in result.stdout) == (1, True)
-    accepted = quietswap(*SWAP, "--yes", "--accept-unbound")
-    assert accepted.exit_code == 0, accepted.output
-    assert "tried      2,985 USDC on your node, nothing else taken" in accepted.stdout
+    result = quietswap(*SWAP, "--yes", *gone)
+    text = " ".join(result.output.split())
+    assert (result.exit_code, service.bodies("order")) == (2, [])
+    assert f"{gone[0]} was removed: only calldata whose router is proven to enforce" in text
+    assert gone[0] not in quietswap("swap", "--help").output
 
 
 def test_an_approval_beside_an_open_order(

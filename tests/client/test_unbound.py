@@ -49,7 +49,6 @@ ATTACKS = [
         {"pools": v3_group(Address(DAI), Address(USDC))},
         "pools sell",
     ),
-    ("openocean", {"flags": 2}, "swap"),
     ("oneinch", {"flags": 1}, "only a part"),
 ]
 
@@ -83,78 +82,36 @@ def test_an_unknown_method_of_a_known_router(
 ) -> None:
     node.delivers = 3 * 10**9
     service.next("quote", offered("kyberswap", data))
-    with pytest.raises(UnsafeQuote, match=r"not bound by its router(?!.*accept.unbound)"):
+    with pytest.raises(UnsafeQuote, match="not bound by its router"):
         do_with_node("swap", REQUEST, never)
-    service.next("quote", offered("kyberswap", data))
-    with pytest.raises(UnsafeQuote, match=r"not bound by its router(?!.*accept.unbound)"):
-        do_with_node("swap", replace(REQUEST, accept_unbound=True), never)
+    assert (node.sent, node.trials) == ([], [])
 
 
-def test_a_router_the_caller_names_is_not_proven_by_that(
+@pytest.mark.parametrize("gone", [{"accept_unbound": True}, {"routers": frozenset({FOREIGN})}])
+def test_no_argument_signs_without_a_proof(gone: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        replace(REQUEST, **gone)
+
+
+def test_another_router_is_neither_approved_nor_called(
     do_with_node: Do, service: FakeService, node: FakeChain
 ) -> None:
-    foreign = ok(quotes.swap_quote_response(swap_quote(target=FOREIGN)))
-    service.next("quote", *[foreign] * 3)
-    trusting = replace(REQUEST, routers=frozenset({FOREIGN.lower()}))
-    with pytest.raises(UnsafeQuote, match="nothing is known of what the router 0x1111111254"):
-        do_with_node("swap", trusting, never)
-    assert node.sent == []
-    node.delivers = MINIMUM
-    accepting = replace(trusting, accept_unbound=True)
-    assert do_with_node("swap", accepting, ACCOUNT).succeeded
-    assert node.allowances == {FOREIGN.lower(): ETHER}
-    assert len(node.trials) == 1
-
-
-def test_accepting_needs_the_router_all_the_same(do_with_node: Do, service: FakeService) -> None:
+    node.delivers = 3 * 10**9
     service.next("quote", ok(quotes.swap_quote_response(swap_quote(target=FOREIGN))))
-    with pytest.raises(UnsafeQuote, match="is not a router known here"):
-        do_with_node("swap", replace(REQUEST, accept_unbound=True), never)
-
-
-@pytest.mark.parametrize(
-    ("delivers", "reverts", "says"),
-    [
-        (MINIMUM, False, None),
-        (MINIMUM - 1, False, "tried on your node it delivers 2984999999"),
-        (MINIMUM, True, "tried on your node the swap reverts: no deal"),
-        (None, False, "your node cannot try the swap"),
-    ],
-)
-def test_what_is_accepted_unbound_must_pass_the_trial(
-    do_with_node: Do,
-    service: FakeService,
-    node: FakeChain,
-    delivers: int | None,
-    reverts: bool,
-    says: str | None,
-) -> None:
-    node.allowances[ROUTER_OF["openocean"].lower()] = ETHER
-    node.delivers, node.trial_reverts = delivers, reverts
-    service.next("quote", offered("openocean"))
-    accepting = replace(REQUEST, accept_unbound=True)
-    if says is None:
-        assert do_with_node("swap", accepting, ACCOUNT).succeeded
-        return
-    with pytest.raises(UnsafeQuote, match=says):
-        do_with_node("swap", accepting, never)
-
-
-def test_what_is_accepted_unbound_needs_a_node(do: Do, service: FakeService) -> None:
-    service.next("quote", offered("openocean"))
-    with pytest.raises(UnsafeQuote, match="without `rpc_url`"):
-        do("swap", replace(ALONE, accept_unbound=True), never)
+    with pytest.raises(UnsafeQuote, match="is not a router known here: not signed"):
+        do_with_node("swap", REQUEST, never)
+    assert (node.sent, node.trials) == ([], [])
 
 
 def test_what_can_be_read_must_be_right_all_the_same(
     do_with_node: Do, service: FakeService
 ) -> None:
-    service.next("quote", offered("openocean", calldata("openocean", sell=DAI, flags=2)))
+    service.next("quote", offered("kyberswap", calldata("kyberswap", sell=DAI)))
     with pytest.raises(UnsafeQuote, match="sells another token"):
-        do_with_node("swap", replace(REQUEST, accept_unbound=True), never)
+        do_with_node("swap", REQUEST, never)
     service.next("quote", offered("kyberswap", calldata()[:-96]))
     with pytest.raises(UnsafeQuote, match="malformed"):
-        do_with_node("swap", replace(REQUEST, accept_unbound=True), never)
+        do_with_node("swap", REQUEST, never)
 
 
 def unproven(bound: object) -> Reply:
@@ -168,9 +125,6 @@ def test_a_quote_that_the_service_itself_calls_unbound(
     service.next("quote", unproven(bound=False))
     with pytest.raises(UnsafeQuote, match="not bound by its router: not signed"):
         do_with_node("swap", REQUEST, never)
-    service.next("quote", *[unproven(bound=False)] * 2)
-    with pytest.raises(UnsafeQuote, match="not bound by its router: not signed"):
-        do_with_node("swap", replace(REQUEST, accept_unbound=True), never)
 
 
 def test_that_the_service_calls_it_bound_proves_nothing(do: Do, service: FakeService) -> None:
@@ -234,9 +188,6 @@ def test_0x_needs_a_settler_that_the_callers_node_names(
         return
     with pytest.raises(UnsafeQuote, match="cannot be proven genuine"):
         client.swap(REQUEST, never)
-    service.next("quote", *[offered("zeroex")] * 2)
-    with pytest.raises(UnsafeQuote, match="cannot be proven genuine"):
-        client.swap(replace(REQUEST, accept_unbound=True), never)
 
 
 def test_0x_without_a_node_is_refused_by_name(do: Do, service: FakeService) -> None:

@@ -110,9 +110,9 @@ async function events({ options, args: [follow], until }) {
   return { result: found };
 }
 
-function decoded({ args: [router, data, buyToken, acceptUnbound] }) {
+function decoded({ args: [router, data, buyToken] }) {
   try {
-    return { result: decode(router, data, buyToken, acceptUnbound) };
+    return { result: decode(router, data, buyToken) };
   } catch (error) {
     if (error.constructor.name !== "UnboundCalldata") throw error;
     return { result: { refused: error.message, isMalformed: error.isMalformed } };

@@ -169,12 +169,8 @@ SWAPS: dict[str, Scenario] = {
     "confirmed, unseen": but(SWAP, never_mined),
     "confirmed, node away": but(SWAP, node(forgets=True)),
     "status denied": but(SWAP, never_mined, says("status", said("ORDER_NOT_FOUND", 404))),
-    "accept unbound": but(
-        SWAP, node(delivers=MINIMUM), says("quote", offered("openocean")),
-        accept_unbound=True,
-    ),
-    "accept unbound, no trial": but(
-        SWAP, says("quote", offered("openocean")), accept_unbound=True
+    "no proof, whatever the node delivers": but(
+        SWAP, node(delivers=MINIMUM), says("quote", offered("swapGeneric"))
     ),
     "garbage": but(SWAP, says("quote", Reply(b"<html>", 200))),
     "gateway": but(SWAP, says("quote", Reply(b"<html>", 502))),

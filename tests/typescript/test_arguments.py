@@ -63,8 +63,6 @@ def test_a_misspelt_option_of_the_polling(typescript: TypeScript) -> None:
         ({"sellAmount": 1}, "sellAmount must be a bigint above 0, not 1"),
         ({"atLeast": big(0)}, "atLeast must be a bigint above 0, not 0"),
         ({"approval": "all"}, "approval must be exact, max or never, not all"),
-        ({"routers": "0x"}, "routers must be an array of addresses, not 0x"),
-        ({"routers": ["0x"]}, "routers must be addresses, not 0x"),
         ({"nonce": 1.5}, "nonce must be 0 or more, not 1.5"),
         ({"slippageBps": 10_000}, "slippageBps must be a whole number from 1 to 9999, not 10000"),
         ({"maxImpactPercent": 101}, "maxImpactPercent must be 0 to 100, not 101"),

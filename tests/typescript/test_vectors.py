@@ -85,14 +85,14 @@ def _camel(request: dict[str, Any]) -> dict[str, Any]:
 def test_both_decode_random_calldata_alike(typescript: TypeScript) -> None:
     """Hostile calldata of every bound method, half of it with bytes changed, words set or cut."""
     drawn = random.Random(1)
-    cases: list[tuple[Address, str, Address, bool]] = []
+    cases: list[tuple[Address, str, Address]] = []
     for method in MAKERS:
         for number in range(examples(600) // len(MAKERS) + 1):
             case = make(method, f"typescript {number}")
             data = case.trade.data
             if number % 2:
                 data = _bent(drawn, data)
-            cases.append((case.trade.to, "0x" + data.hex(), case.buy, number % 5 == 0))
+            cases.append((case.trade.to, "0x" + data.hex(), case.buy))
     found = _both(typescript, cases)
     assert {"refused" in each for each in found} == {True, False}
 
@@ -100,15 +100,13 @@ def test_both_decode_random_calldata_alike(typescript: TypeScript) -> None:
 def test_both_decode_changed_calls_of_uniswaps_router_alike(typescript: TypeScript) -> None:
     """The calldata that `tests/hostile/test_uniswap.py` runs on the router."""
     changed = ((data, buy.address) for data, _, buy, *_ in mutants())
-    found = _both(
-        typescript, [(uniswap.ROUTER, "0x" + data.hex(), buy, False) for data, buy in changed]
-    )
+    found = _both(typescript, [(uniswap.ROUTER, "0x" + data.hex(), buy) for data, buy in changed])
     assert len(found) == COUNT
     assert {"refused" in each for each in found} == {True, False}
 
 
 def _both(
-    typescript: TypeScript, cases: list[tuple[Address, str, Address, bool]]
+    typescript: TypeScript, cases: list[tuple[Address, str, Address]]
 ) -> list[dict[str, Any]]:
     """Return what TypeScript decodes, which is what Python decodes."""
     found: list[dict[str, Any]] = typescript.ask("decodeAll", cases)
@@ -135,11 +133,9 @@ def _bent(drawn: random.Random, data: bytes) -> bytes:
     return data + bytes([drawn.randrange(256)]) * drawn.randrange(1, 40)
 
 
-def _decoded(router: Address, data: str, buy: Address, accept_unbound: bool) -> dict[str, Any]:
+def _decoded(router: Address, data: str, buy: Address) -> dict[str, Any]:
     try:
-        terms = decode(
-            router, bytes.fromhex(data[2:]), buy_token=buy, accept_unbound=accept_unbound
-        )
+        terms = decode(router, bytes.fromhex(data[2:]), buy_token=buy)
     except UnboundCalldata as error:
         return {"refused": str(error), "isMalformed": isinstance(error, MalformedCalldata)}
     found: dict[str, Any] = {
@@ -147,7 +143,6 @@ def _decoded(router: Address, data: str, buy: Address, accept_unbound: bool) -> 
         "sellToken": terms.sell_token.lower(),
         "buyToken": terms.buy_token.lower(),
         "sellAmount": terms.sell_amount,
-        "isBound": terms.bound,
     }
     for name, address in (
         ("recipient", terms.recipient), ("settler", terms.settler), ("pool", terms.pool),

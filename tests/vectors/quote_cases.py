@@ -123,7 +123,7 @@ _OFFERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("kyberswap", {}), ("velora", {}), ("sushi", {}), ("oneinch", {}), ("unoswap", {}),
     ("swapSimpleMode", {}), ("swapExactAmountInOnUniswapV2", {}), ("zeroex", {}),
     ("swapExactAmountInOnUniswapV3", {}), ("swapExactAmountInOnCurveV1", {}),
-    ("swapExactAmountInOnCurveV2", {}), ("openocean", {}), ("swapGeneric", {}),
+    ("swapExactAmountInOnCurveV2", {}), ("swapGeneric", {}),
     ("kyberswap", {"to": THIEF}), ("kyberswap", {"amount": 2 * ETHER}), ("sushi", {"to": THIEF}),
     ("kyberswap", {"sell": DAI}), ("kyberswap", {"buy": DAI}), ("kyberswap", {"flags": 1}),
     ("kyberswap", {"flags": 0x100}), ("kyberswap", {"flags": 0x20}),
@@ -132,7 +132,7 @@ _OFFERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("kyberswap", {"sell": "0x" + "0" * 40}), ("velora", {"buy": WETH}), ("velora", {"quoted": 1}),
     ("velora", {"partner": 1 << 60}), ("velora", {"fee_bps": 200}), ("velora", {"fee_bps": 16383}),
     ("velora", {"permit": b"\1"}), ("velora", {"to": THIEF}), ("oneinch", {"flags": 1}),
-    ("oneinch", {"flags": 4}), ("openocean", {"flags": 2}), ("zeroex", {"to": THIEF}),
+    ("oneinch", {"flags": 4}), ("zeroex", {"to": THIEF}),
     ("sushi", {"amount": 0}), ("unoswap", {"dex": 0x1234567890123456789012345678901234567890}),
     ("uniswap", {}), ("uniswap", {"to": THIEF}), ("uniswap", {"amount": 0}),
     ("uniswap", {"buy": DAI}), ("legs of uniswap", {}), ("legs of uniswap", {"to": THIEF}),
@@ -157,10 +157,9 @@ def _swaps() -> Iterator[Case]:
             yield Case(f"{path} {shown}, {where}", "swap", REQUEST, answer, node)
     for source, terms in _OFFERS:
         answer = offered(source, **terms)
-        for more in ({}, {"accept_unbound": True}):
-            name = f"{source} {_shown(terms)} {'opted in' if more else ''}".strip()
-            yield Case(f"{name}, alone", "swap", REQUEST | more, answer)
-            yield Case(f"{name}, with a node", "swap", REQUEST | more, answer, node=True)
+        name = f"{source} {_shown(terms)}".strip()
+        yield Case(f"{name}, alone", "swap", REQUEST, answer)
+        yield Case(f"{name}, with a node", "swap", REQUEST, answer, node=True)
     yield from _bytes()
     yield from _requests()
     yield from _losses()
@@ -190,8 +189,6 @@ def _bytes() -> Iterator[Case]:
         for node in (False, True):
             where = "with a node" if node else "alone"
             yield Case(f"{name}, {where}", "swap", REQUEST, answer, node)
-            more = REQUEST | {"accept_unbound": True}
-            yield Case(f"{name}, opted in, {where}", "swap", more, answer, node)
 
 
 def _requests() -> Iterator[Case]:
@@ -199,8 +196,6 @@ def _requests() -> Iterator[Case]:
     dear = changed(usual, _PARAMS + "gasLimit", "16000000")
     dear = changed(dear, _PARAMS + "maxFeePerGas", str(4 * 10**9))
     yield Case("a foreign router", "swap", REQUEST, foreign)
-    named = REQUEST | {"routers": [FOREIGN.lower()]}
-    yield Case("a foreign router that is named", "swap", named, foreign)
     for more in (
         {"nonce": 7}, {"nonce": 8}, {"any_nonce": True}, {"at_least": MINIMUM},
         {"at_least": MINIMUM + 1}, {"slippage_bps": 1}, {"slippage_bps": 49},

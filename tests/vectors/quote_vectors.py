@@ -28,7 +28,7 @@ from tests.stored_orders import recorded
 from tests.vectors.quote_cases import ORDER, Case, builtins, cases, honest
 
 _ADVICE = (
-    "; accept_unbound", "; 0x is only taken", " (--rpc-url)", ": not signed", ": give at_least",
+    "; 0x is only taken", " (--rpc-url)", ": not signed", ": give at_least",
     ": sell less",
 )  # fmt: skip
 """Where the advice of a message begins: it names options, which each language spells in its way."""
@@ -129,7 +129,6 @@ def _flow(case: Case) -> Flow[Any]:
 
     polling, known = PollingPolicy(), dict(case.request)
     if case.flow == "swap":
-        known["routers"] = frozenset(known.get("routers", ()))
         swapping = SwapRequest(**known, accept=accept)
         return swap.swap(swapping, never, polling, ignore, {}, has_node=case.node)
     if case.flow == "wrap":

@@ -13,8 +13,8 @@ import { WORD, address, asAddress, follow, raw, refuse, uint } from "./words.js"
 /**
  * The terms that a router enforces: addresses in lower case, amounts in smallest units.
  * `minBuyAmount` is the least the wallet gets after every fee. Without `recipient` the sender gets
- * it. `settler` must be one of 0x's genuine Settlers. `isBound` false: no proof exists. `deadline` is the
- * last second in which the router executes the call.
+ * it. `settler` must be one of 0x's genuine Settlers. `deadline` is the last second in
+ * which the router executes the call.
  */
 export interface Terms {
   readonly minBuyAmount: bigint;
@@ -22,7 +22,6 @@ export interface Terms {
   readonly sellToken: string;
   readonly buyToken: string;
   readonly sellAmount: bigint;
-  readonly isBound: boolean;
   readonly settler?: string;
   readonly pool?: string;
   readonly deadline?: bigint;
@@ -49,11 +48,10 @@ export function measuresRecipient(router: string, data: string): boolean {
 
 /**
  * Return the terms that `router` enforces for `data` (0x-prefixed hex). Throws UnboundCalldata with
- * the broken rule. With `acceptUnbound`, readable terms without a proof are decoded, too.
+ * the broken rule.
  */
-export function decode(router: string, data: string, buyToken: string, acceptUnbound = false): Terms {
-  const [layout, refusal] = rowOf(router, data);
-  if (!layout || (refusal && !acceptUnbound)) refuse(refusal!);
+export function decode(router: string, data: string, buyToken: string): Terms {
+  const layout = layoutOf(router, data);
   const [, , , , , , nested] = layout;
   const deadline = layout[21];
   const read = deadline !== undefined ? multicallTerms : nested ? settlerTerms : plainTerms;
@@ -64,7 +62,7 @@ export function decode(router: string, data: string, buyToken: string, acceptUnb
   if (terms.sellAmount === 0n)
     refuse("it sells an amount of 0, which may mean another one");
   if (terms.minBuyAmount <= 0n) refuse("its minimum is 0: nothing is enforced");
-  return { ...terms, isBound: !refusal };
+  return terms;
 }
 
 /** The contract whose transfer pays the wallet: the router, 0x's Settler or a pool. */
@@ -77,8 +75,8 @@ export function payer(router: string, data: string, buyToken: string): string {
   }
 }
 
-/** The method's layout if its terms can be read, and why it is refused if no proof exists. */
-function rowOf(router: string, data: string): [layout?: Layout | undefined, refusal?: string] {
+/** The layout of the method. Refuses a method without one, by its reason. */
+function layoutOf(router: string, data: string): Layout {
   const known = routerOf(router);
   if (!known) refuse(`nothing is known of what the router ${getAddress(router)} enforces`);
   const [name, layouts, refusals] = known;
@@ -86,17 +84,15 @@ function rowOf(router: string, data: string): [layout?: Layout | undefined, refu
   for (const [reason, methods] of Object.entries(refusals)) {
     const words = methods.split(" ");
     const at = words.indexOf(selector);
-    if (at >= 0) return [layouts[selector], `${words[at + 1]}: ${reason}`];
+    if (at >= 0) refuse(`${words[at + 1]}: ${reason}`);
   }
   const layout = layouts[selector];
-  if (layout) return [layout];
+  if (layout) return layout;
   const method = data.length >= 10 ? `0x${selector}` : "without a selector";
   refuse(`the method ${method} of ${name} is not a known one`);
 }
 
-type PlainTerms = Omit<Terms, "isBound">;
-
-function plainTerms(layout: Layout, args: string, wanted: string): PlainTerms {
+function plainTerms(layout: Layout, args: string, wanted: string): Terms {
   const [sell, amount, minimum, buy, recipient, , , zeroIsSender, within = [], flags, allowedFlags, ...rest] = layout;
   const [permit, permitWithin, quoted, partner, dust, pools, poolSize, wrap, dex, fees] = rest;
   const words = within.reduce((inner, index) => follow(inner, index), args);
@@ -190,7 +186,7 @@ function poolsOf(one: string, other: string, isV3: boolean): string[] {
 }
 
 /** Read SwapRouter02's `multicall`: one leg that pays the wallet, or several and a sweep. */
-function multicallTerms(layout: Layout, args: string): PlainTerms {
+function multicallTerms(layout: Layout, args: string): Terms {
   const { legs, deadline, minimum, wallet } = readMulticall(args, layout[6]!);
   const { tokens, fees } = legs.at(-1)!;
   const [last, buyToken] = tokens.slice(-2) as [string, string];
@@ -208,7 +204,7 @@ function multicallTerms(layout: Layout, args: string): PlainTerms {
 }
 
 /** Read AllowanceHolder.exec around Settler.execute((recipient, buyToken, minimum), actions, id). */
-function settlerTerms(layout: Layout, words: string): PlainTerms {
+function settlerTerms(layout: Layout, words: string): Terms {
   const [sell, amount, minimum, buy, recipient, , nested] = layout;
   const settler = address(words, 3);
   if (address(words, 0) !== settler)

@@ -3,7 +3,7 @@ import { requireKnown, requireNonce, requirePercent, requireThat, type Members }
 import { getAddress } from "./evm.js";
 import { decode, measuresRecipient } from "./calldata.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
-import { MAX_FEE_WEI, ROUTERS, UNBINDABLE, WITHOUT_TRANSFER_FEE } from "./generated/rules.js";
+import { MAX_FEE_WEI, ROUTERS, WITHOUT_TRANSFER_FEE } from "./generated/rules.js";
 import type { Confirm } from "./loss.js";
 import { isAddress } from "./node.js";
 import { checkParams, faultsOf } from "./params.js";
@@ -29,8 +29,6 @@ export interface SwapRequest {
   readonly atLeast?: bigint | undefined;
   /** Called with the quote before signing; false declines it. */
   readonly accept?: ((quote: SwapQuote) => boolean | Promise<boolean>) | undefined;
-  /** Routers that may be approved and called in addition to the known ones. */
-  readonly routers?: readonly string[] | undefined;
   /** Declines a quote that is further below Chainlink's prices at the caller's own node, in percent. */
   readonly maxImpactPercent?: number | undefined;
   /** The only nonce to sign with. */
@@ -39,8 +37,6 @@ export interface SwapRequest {
   readonly anyNonce?: boolean | undefined;
   /** Allow an approval to use the nonce of an open order. */
   readonly replace?: boolean | undefined;
-  /** Accept readable calldata of `UNBINDABLE`, and any for `routers`, after a simulation at the own node. */
-  readonly acceptUnbound?: boolean | undefined;
   /** The highest gas cost to sign for (0.05 ETH); null sets no limit. */
   readonly maxFeeWei?: bigint | null | undefined;
   /**
@@ -58,7 +54,6 @@ export interface SwapTerms extends SwapRequest {
   readonly wallet: string;
   readonly slippageBps: number;
   readonly approval: "exact" | "max" | "never";
-  readonly routers: readonly string[];
   readonly maxFeeWei: bigint | null;
 }
 
@@ -71,12 +66,10 @@ const MEMBERS: Members<SwapRequest> = {
   approval: true,
   atLeast: true,
   accept: true,
-  routers: true,
   maxImpactPercent: true,
   nonce: true,
   anyNonce: true,
   replace: true,
-  acceptUnbound: true,
   maxFeeWei: true,
   maxLossPercent: true,
   confirm: true,
@@ -86,11 +79,9 @@ const MEMBERS: Members<SwapRequest> = {
 export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms {
   requireKnown(request, MEMBERS);
   const { sellToken, buyToken, sellAmount, atLeast = 1n, maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
-  const { maxImpactPercent, maxLossPercent, slippageBps = 50, routers = [] } = request;
-  requireThat(Array.isArray(routers), "routers", "an array of addresses", routers);
+  const { maxImpactPercent, maxLossPercent, slippageBps = 50 } = request;
   for (const [name, address] of Object.entries({ sellToken, buyToken, wallet }))
     requireThat(isAddress(address), name, "an address", address);
-  for (const router of routers) requireThat(isAddress(router), "routers", "addresses", router);
   for (const [name, value] of Object.entries({ sellAmount, atLeast, maxFeeWei: maxFeeWei ?? 1n }))
     requireThat(typeof value === "bigint" && value > 0n, name, "a bigint above 0", value);
   requireThat(["exact", "max", "never"].includes(approval), "approval", "exact, max or never", approval);
@@ -99,7 +90,7 @@ export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms 
   requirePercent("maxLossPercent", maxLossPercent);
   const isWhole = Number.isInteger(slippageBps) && slippageBps >= 1 && slippageBps < 10_000;
   requireThat(isWhole, "slippageBps", "a whole number from 1 to 9999", slippageBps);
-  return { ...request, wallet, slippageBps, approval, routers, maxFeeWei };
+  return { ...request, wallet, slippageBps, approval, maxFeeWei };
 }
 
 /** Refuse gas that may cost more than `most`, both in wei; null sets no limit. Throws QuoteDeclined. */
@@ -137,41 +128,18 @@ export function checkQuote(quote: SwapQuote, request: SwapTerms, settlers: reado
   requireSafe(quote, request, settlers);
 }
 
-const OPT_IN = "; acceptUnbound takes it after a trial at your own node";
-
 /** Refuse a quote that breaks a fund-safety rule. Throws UnsafeQuote. */
 function requireSafe(quote: SwapQuote, request: SwapTerms, settlers: readonly string[]): void {
   const unsafe = (rule: string, advice?: string) => new UnsafeQuote(`the quote is not safe: ${rule}`, advice);
   const target = quote.dexRoute.target.toLowerCase();
-  if (!(target in ROUTERS) && !request.routers.some((each) => same(each, target)))
-    throw unsafe(`${getAddress(target)} is not a router known here, nor one you named`);
+  if (!(target in ROUTERS)) throw unsafe(`${getAddress(target)} is not a router known here`);
   const offer = brokenOffer(quote, request);
   if (offer) throw unsafe(offer);
   const terms = brokenTerms(quote, request, settlers);
   if (terms && target === ALLOWANCE_HOLDER && !settlers.length)
     throw unsafe(terms, "; 0x is only taken with a node of your own that names its contracts (rpcUrl)");
-  if (terms) throw unsafe(terms, terms.startsWith("not bound") && isOpen(quote) ? OPT_IN : "");
-  if (quote.verification?.bound === false && !acceptsUnbound(quote, request))
-    throw unsafe("the service says that it is not bound by its router");
-}
-
-const isForeign = (quote: SwapQuote) => !(quote.dexRoute.target.toLowerCase() in ROUTERS);
-const isUnbindable = (quote: SwapQuote) => UNBINDABLE.some((each) => same(each, quote.dexRoute.target));
-
-/** Whether `acceptUnbound` holds for this router: one that nobody can bind, or that the caller named. */
-const acceptsUnbound = (quote: SwapQuote, request: SwapTerms): boolean =>
-  !!request.acceptUnbound && (isForeign(quote) || isUnbindable(quote));
-
-/** Whether `acceptUnbound` takes calldata that is not bound, as no known attack looks like it. */
-function isOpen(quote: SwapQuote): boolean {
-  if (isForeign(quote)) return true;
-  try {
-    decode(quote.dexRoute.target, quote.dexRoute.data, quote.buyToken, true);
-  } catch (error) {
-    if (error instanceof UnboundCalldata) return false;
-    throw error;
-  }
-  return isUnbindable(quote);
+  if (terms) throw unsafe(terms);
+  if (quote.verification?.bound === false) throw unsafe("the service says that it is not bound by its router");
 }
 
 /** Return the rule that the offer breaks apart from its calldata. */
@@ -190,12 +158,10 @@ function brokenTerms(quote: SwapQuote, request: SwapTerms, settlers: readonly st
   const { target, data } = quote.dexRoute;
   let terms;
   try {
-    terms = decode(target, data, quote.buyToken, acceptsUnbound(quote, request));
+    terms = decode(target, data, quote.buyToken);
   } catch (error) {
     if (!(error instanceof UnboundCalldata)) throw error;
-    if (error.isMalformed) return `its calldata is malformed: ${error.message}`;
-    // nobody can read it, so that the trial at the own node alone decides
-    return acceptsUnbound(quote, request) && isForeign(quote) ? undefined : `not bound by its router: ${error.message}`;
+    return `${error.isMalformed ? "its calldata is malformed" : "not bound by its router"}: ${error.message}`;
   }
   const { minBuyAmount, recipient, settler } = terms;
   if (minBuyAmount < BigInt(quote.minBuyAmount))
@@ -208,17 +174,6 @@ function brokenTerms(quote: SwapQuote, request: SwapTerms, settlers: readonly st
   if (settler === undefined || settlers.includes(settler)) return undefined;
   const why = settlers.length ? "0x's Deployer names others" : "0x's Deployer names none, or could not be read";
   return `its Settler ${getAddress(settler)} cannot be proven genuine: ${why}`;
-}
-
-/** Whether the router is proven to enforce the quote's terms; false also if the service denies it. */
-export function isBound(quote: SwapQuote): boolean {
-  if (quote.verification?.bound === false) return false;
-  try {
-    return decode(quote.dexRoute.target, quote.dexRoute.data, quote.buyToken).isBound;
-  } catch (error) {
-    if (error instanceof UnboundCalldata) return false;
-    throw error;
-  }
 }
 
 /** Whether only a simulation can see a fee that the buy token takes on its last transfer. */

@@ -5,7 +5,7 @@ import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules
 import { judgeQuote, mostBps, needsReference, requireConsent } from "./loss.js";
 import { allowanceOf, answered, balanceOf, baseFee, blockSince, newestBlock, nonceOf, requireEth, view } from "./node.js";
 import { BACKENDS, type Context } from "./polling.js";
-import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, isBound, type SwapTerms } from "./quote-checks.js";
+import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, type SwapTerms } from "./quote-checks.js";
 import { textOf } from "./reading.js";
 import type { Signer } from "./signing.js";
 import { send, type Call } from "./transport.js";
@@ -101,7 +101,7 @@ async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuot
     const quote = await send(io, swapQuoteCall(request));
     const isZeroEx = quote.dexRoute.target.toLowerCase() === ALLOWANCE_HOLDER;
     checkQuote(quote, request, io.hasNode && isZeroEx ? await readSettlers(context) : []);
-    if (!io.hasNode) requireProven(quote);
+    if (!io.hasNode) checkUnsimulated(quote);
     const params: TransactionParams = quote.mevProtection.transactionParams;
     let wanted = request.nonce;
     if (io.hasNode) {
@@ -113,13 +113,6 @@ async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuot
     if (!lags || attempt === LAGGING_QUOTES) throw otherNonce(params.nonce, wanted, request);
     await io.sleep(polling.nodeIntervalS);
   }
-}
-
-/** Refuse what only a trial at a node of the caller's own could allow. */
-export function requireProven(quote: SwapQuote): void {
-  if (!isBound(quote))
-    throw new UnsafeQuote("no router is proven to enforce this quote, and without `rpcUrl` it cannot be tried");
-  checkUnsimulated(quote);
 }
 
 /** The wallet's next nonce; below `least` a backend of the node may be behind. */

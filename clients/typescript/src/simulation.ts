@@ -73,14 +73,12 @@ function nextBaseFee(baseFee: bigint, gasUsed: bigint, target: bigint): bigint {
 }
 
 /**
- * Simulate the swap, not before block `since`, which has the approval; `must` refuses it if the node
- * cannot. Throws UnsafeQuote.
+ * Simulate the swap, not before block `since`, which has the approval. Throws UnsafeQuote.
  */
 export async function simulateSwap(
   io: Transport,
   quote: SwapQuote,
   request: SwapTerms,
-  must: boolean,
   since = 0,
 ): Promise<SwapSimulation> {
   const block = await readBlock(io, since);
@@ -96,7 +94,7 @@ export async function simulateSwap(
   } catch (error) {
     if (!(error instanceof NodeRpcError)) throw error;
     const lacks = [-32601, NO_SUCH_FORM].includes(error.code) || LACKS.test(error.message.toLowerCase());
-    if (must || !lacks) throw new UnsafeQuote(`your node cannot try the swap (${error.message})`);
+    if (!lacks) throw new UnsafeQuote(`your node cannot try the swap (${error.message})`);
     checkUnsimulated(quote);
     return { delivers: undefined, reason: error.message };
   }

@@ -8,7 +8,7 @@ import { newestBlock, received, requireMainnet } from "./node.js";
 import { judgeRecord } from "./order-end.js";
 import { orderOf, throwOutcome } from "./outcome.js";
 import { followOrder, patienceOf, remember, retryTransient, type Context } from "./polling.js";
-import { isBound, type SwapTerms } from "./quote-checks.js";
+import { type SwapTerms } from "./quote-checks.js";
 import { approvedQuote } from "./quoting.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import type { SwapSimulation } from "./simulation.js";
@@ -183,7 +183,7 @@ export async function swap(
   await requireTradeScope(context);
   const { quote, approvals } = await approvedQuote(context, request, signer, watch);
   if (trial) {
-    const simulation = await trial.simulateSwap(io, quote, request, !isBound(quote), newestBlock(approvals));
+    const simulation = await trial.simulateSwap(io, quote, request, newestBlock(approvals));
     if (needsReference(request)) {
       const { recheckWithGas } = await import("./reference-price.js");
       await recheckWithGas(context, quote, request, simulation.gasUsed);

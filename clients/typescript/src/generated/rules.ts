@@ -126,11 +126,6 @@ export const SOURCES = {
   "openocean": "OpenOcean"
 } as const;
 
-/** Routers of which no method is proven. */
-export const UNBINDABLE = [
-  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64"
-] as const;
-
 /** Factories of pairs: address and hash of the creation code. */
 export const V2_FACTORIES = [
   [

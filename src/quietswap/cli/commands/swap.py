@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from quietswap.client.flows.quote_checks import Approval
 
 
+def _removed(_context: click.Context, option: click.Parameter, value: object) -> None:
+    """Refuse an option that signed for calldata without a proof. Raises click.UsageError."""
+    if value:
+        raise click.UsageError(
+            f"{option.opts[0]} was removed: only calldata whose router is proven to enforce the"
+            " minimum is signed. Nothing was signed. Leave the option out."
+        )
+
+
 @click.command()
 @connection.pair_arguments
 @connection.slippage_option
@@ -38,16 +47,8 @@ if TYPE_CHECKING:
     "--max-fee", metavar="ETH", default="0.05", show_default=True,
     help="With --yes, or if given: do not sign if the gas can cost more ETH than this.",
 )  # fmt: skip
-@click.option(
-    "--router", "routers", multiple=True, metavar="ADDRESS",
-    help="Also permit approval of and calls to this contract, besides the known routers of the"
-    " vendors; repeatable. What it enforces is unknown: needs --accept-unbound.",
-)  # fmt: skip
-@click.option(
-    "--accept-unbound", is_flag=True,
-    help="Also sign for a source's router, or a --router, of which nothing proves that it enforces"
-    " the minimum, after a simulation at --rpc-url.",
-)  # fmt: skip
+@click.option("--router", hidden=True, expose_value=False, callback=_removed)
+@click.option("--accept-unbound", is_flag=True, hidden=True, expose_value=False, callback=_removed)
 @click.option(
     "--nonce", type=click.IntRange(min=0),
     help="Sign only this nonce. To replace an order that may still be mined, give its nonce: then"
@@ -69,7 +70,7 @@ def swap(
     *, context: CommandContext, signer: WalletSigner, amount: str, sell: str, buy: str,
     slippage_bps: int, approve: str, at_least: str | None, max_impact: float,
     max_loss: float | None, max_fee: str,
-    routers: tuple[str, ...], accept_unbound: bool, nonce: int | None, any_nonce: bool,
+    nonce: int | None, any_nonce: bool,
     replace: bool, yes: bool, poll: float,
 ) -> None:  # fmt: skip
     """Swap AMOUNT of token SELL into token BUY, privately: quietswap swap 1 WETH USDC
@@ -93,7 +94,7 @@ def swap(
     """
     from quietswap.cli.flows.swap import SwapRun
     from quietswap.cli.options.trade import token_pair, units_of
-    from quietswap.cli.output.tokens import ETHER, parse_amount, wallet_address
+    from quietswap.cli.output.tokens import ETHER, parse_amount
     from quietswap.client import PollingPolicy, SwapRequest
 
     compares = is_typed("max_impact") or (yes and at_least is None)
@@ -113,12 +114,10 @@ def swap(
             # the amount of a batch is exact
             cast("Approval", approve.replace("batch", "exact")) if context.rpc_url else "never",
             floor,
-            routers=frozenset(wallet_address(each, "router's address") for each in routers),
             max_impact_percent=Decimal(str(max_impact)) if compares else None,
             nonce=nonce,
             any_nonce=any_nonce,
             replace=replace,
-            accept_unbound=accept_unbound,
             max_fee_wei=most_fee,
             max_loss_percent=_most_loss(max_loss),
             batch=approve == "batch",

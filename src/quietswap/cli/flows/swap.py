@@ -31,8 +31,6 @@ AGAIN = (
     "max-impact",
     "max-loss",
     "max-fee",
-    "router",
-    "accept-unbound",
 )
 """Options of `swap` that the retry command repeats."""
 _SAME_BPS = 50

@@ -12,7 +12,7 @@ from quietswap.cli.mcp.answers import BadInput, marked, read_with, untrusted
 from quietswap.cli.output import tokens
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import AsyncQuietswapClient, QuoteDeclined, UnsafeQuote
-from quietswap.client.flows.quote_checks import ALLOWANCE_HOLDER, SwapRequest, check_quote, is_bound
+from quietswap.client.flows.quote_checks import ALLOWANCE_HOLDER, SwapRequest, check_quote
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.client.flows.reference_price import read_settlers
 from quietswap.rules.amounts import format_units
@@ -153,7 +153,7 @@ async def _checks(
         check_quote(kept.quote, kept.request, settlers)
     except (UnsafeQuote, QuoteDeclined) as error:
         return {"passed": False, **untrusted(reason=str(error))}
-    return {"passed": True, "minimumEnforcedByRouter": is_bound(kept.quote)}
+    return {"passed": True, "minimumEnforcedByRouter": True}
 
 
 def _protection(quote: SwapQuoteResponse) -> dict[str, Any]:
@@ -170,9 +170,7 @@ def _terms(quote: SwapQuoteResponse) -> dict[str, Any]:
     try:
         router = from_any_case(quote.dex_route.target)
         data = bytes.fromhex(quote.dex_route.data.removeprefix("0x"))
-        found = calldata.decode(
-            router, data, buy_token=from_any_case(quote.buy_token), accept_unbound=True
-        )
+        found = calldata.decode(router, data, buy_token=from_any_case(quote.buy_token))
     except (calldata.UnboundCalldata, calldata.MalformedCalldata, BadAddress, ValueError):
         return {"does": "unknown: its calldata is of no router method that is known here"}
     return {
@@ -185,6 +183,6 @@ def _terms(quote: SwapQuoteResponse) -> dict[str, Any]:
         "buyToken": found.buy_token,
         "minBuyAmount": str(found.min_buy_amount),
         "recipient": found.recipient or "the sender",
-        "enforcedByRouter": found.bound,
+        "enforcedByRouter": True,
         "callBytes": len(data),
     }

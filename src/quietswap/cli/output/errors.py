@@ -25,7 +25,7 @@ _NEXT: dict[type[errors.ClientError], str] = {
     " and --rpc-url an Ethereum node?",
     errors.WrongChain: "Is --rpc-url (QUIETSWAP_RPC_URL) a mainnet node? Nothing more was sent.",
     errors.NonceMismatch: "Nothing was signed.",
-    errors.UnsafeQuote: f"Nothing was signed. {_NO_TRUST}",
+    errors.UnsafeQuote: f"Nothing was signed. {_NO_TRUST}.",
     errors.TransactionHashMismatch: f"The signed transaction may still be mined. {_NO_TRUST}.",
     errors.StatusContradiction: f"What your own node says counts. {_NO_TRUST}.",
     errors.NodeRpcError: "Your Ethereum node refused; nothing more was sent.",
@@ -118,15 +118,8 @@ def _advice(error: errors.ClientError) -> Iterator[str]:
         return
     for kind, text in _NEXT.items():
         if isinstance(error, kind):
-            yield text + _way_out(error) if kind is errors.UnsafeQuote else text
+            yield text
             return
-
-
-def _way_out(error: errors.ClientError) -> str:
-    """Return the options that only a refused router has; a cancel has none of them."""
-    if "not a router known here" not in str(error):
-        return "."
-    return "; a router you trust can be named with --router and --accept-unbound."
 
 
 def _figures(error: errors.ClientError, *, raw: bool) -> Iterator[str]:

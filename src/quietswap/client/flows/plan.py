@@ -14,7 +14,7 @@ from quietswap.client.flows import approvals as approvals_flow
 from quietswap.client.flows import quoting, reference_price
 from quietswap.client.flows.effects import Flow, perform, perform_all, read_clock
 from quietswap.client.flows.polling import PollingPolicy, require_trade_scope
-from quietswap.client.flows.quote_checks import SwapRequest, is_accepted, is_bound
+from quietswap.client.flows.quote_checks import SwapRequest, is_accepted
 from quietswap.client.flows.reference_price import ReferencePrice
 from quietswap.client.flows.simulation import SwapSimulation, simulate_swap
 from quietswap.client.signing import Signer
@@ -276,9 +276,8 @@ def tried(plan: SwapPlan, since: int) -> Flow[SwapPlan]:
 
     Raises UnsafeQuote and QuoteDeclined.
     """
-    must = plan.is_batched or not is_bound(plan.quote)
     trial = yield from simulate_swap(
-        plan.quote, plan.request, must=must, since=since, is_batched=plan.is_batched
+        plan.quote, plan.request, must=plan.is_batched, since=since, is_batched=plan.is_batched
     )
     return (yield from with_gas(replace(plan, trial=trial), trial.gas_used))
 

@@ -1,7 +1,6 @@
 """The checks of a quote before signing. They do not trust the service.
 
-They use only the quote and the request. If no router is proven to enforce the terms of the
-calldata, the swap must also be simulated on the caller's own node.
+They use only the quote and the request. Calldata that no router is proven to enforce is refused.
 """
 
 import inspect
@@ -24,14 +23,13 @@ from quietswap.rules.quotes.quote import Route
 from quietswap.rules.quotes.quote import RouteRequest as Terms
 from quietswap.rules.routers import batch
 from quietswap.rules.routers.method import Measure
-from quietswap.rules.safety import calldata
 from quietswap.rules.safety import methods as routers
 from quietswap.rules.safety.loss import Loss
 from quietswap.rules.safety.methods import measure
 from quietswap.rules.tokens.token import WITHOUT_TRANSFER_FEE, Token
 from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
-from quietswap.rules.vendors import VENDORS, zeroex
+from quietswap.rules.vendors import zeroex
 
 Approval = Literal["exact", "max", "never"]
 """What to approve when the allowance is too low: the sell amount, the maximum, or nothing."""
@@ -41,7 +39,6 @@ MAX_FEE_WEI = 5 * 10**16
 """0.05 ETH: 500,000 gas at a fee cap of 100 gwei."""
 MAX_FEE_OPTION = "max_fee_wei (--max-fee)"
 
-_OPT_IN = "; accept_unbound (--accept-unbound) takes it after a trial at your own node"
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 LEAST_GAS = 21_000
 ABSURD_FEE = 10**13
@@ -51,9 +48,7 @@ ALLOWANCE_HOLDER = zeroex.ROUTER
 """0x's contract. The contract that it lets move the tokens is read from the chain, not pinned."""
 
 ROUTERS = frozenset(routers.ROUTERS)
-"""The router pin: without `SwapRequest.routers`, only these contracts are approved or called."""
-UNBINDABLE = frozenset(each.router for each in VENDORS.values() if not each.can_be_bound)
-"""Routers of which no method is proven to enforce its terms."""
+"""The router pin: only these contracts are approved or called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +64,6 @@ class SwapRequest:
     a known price unless `at_least` is set. `max_loss_percent` accepts more, or less;
     `max_impact_percent` accepts it, too. With `confirm` such a quote is not declined: it is called
     with the quote and its loss after `accept`, and False declines it.
-
-    `routers` are contracts that may be approved and called in addition to `ROUTERS`.
-    `accept_unbound` accepts readable calldata of `UNBINDABLE`, whose minimum is not proven to be
-    enforced, and any calldata for a contract of `routers`, after a simulation at the caller's own
-    node. Calldata of a router that can be bound is refused all the same.
 
     `batch`: a needed approval is part of the swap's transaction (`quietswap.rules.routers.batch`).
     It takes a client with a node and a wallet that is delegated (EIP-7702); otherwise the quote is
@@ -92,12 +82,10 @@ class SwapRequest:
     approval: Approval = "exact"
     at_least: int | None = None
     accept: Callable[[SwapQuoteResponse], bool] | None = None
-    routers: frozenset[str] = frozenset()
     max_impact_percent: Decimal | None = None
     nonce: int | None = None
     any_nonce: bool = False
     replace: bool = False
-    accept_unbound: bool = False
     max_fee_wei: int | None = MAX_FEE_WEI
     max_loss_percent: Decimal | None = None
     confirm: Callable[[SwapQuoteResponse, Loss], bool] | None = None
@@ -120,8 +108,6 @@ class SwapRequest:
                 require_int(name, getattr(self, name), least)
         require_percent("max_impact_percent", self.max_impact_percent)
         require_percent("max_loss_percent", self.max_loss_percent)
-        if not isinstance(self.routers, frozenset | set):
-            raise ValueError(f"routers must be a frozenset of addresses, not {self.routers!r}")
 
     def call(
         self, verified: Callable[[StreamedRoute], None] | None = None
@@ -254,21 +240,6 @@ def require_cost(subject: str, cost: int, most: int | None, option: str) -> None
         )
 
 
-def is_bound(quote: SwapQuoteResponse) -> bool:
-    """Return whether the router is proven to enforce the quote's terms.
-
-    False also if the service reports that it does not. Raises ValueError for a quote that
-    `check_quote` refuses.
-    """
-    if quote.verification is not None and quote.verification.bound is False:
-        return False
-    target, data = from_any_case(quote.dex_route.target), _octets(quote.dex_route.data)
-    try:
-        return calldata.decode(target, data, buy_token=from_any_case(quote.buy_token)).bound
-    except calldata.UnboundCalldata:
-        return False
-
-
 def measures_itself(quote: SwapQuoteResponse) -> bool:
     """Return whether the router compares a balance of its own with the minimum; True if unknown.
 
@@ -296,9 +267,8 @@ def _broken_rule(
 ) -> str | None:
     """Return the fund-safety rule that the quote breaks, or None, by the service's own code."""
     target, data = from_any_case(quote.dex_route.target), _octets(quote.dex_route.data)
-    known = {from_any_case(each) for each in ROUTERS | request.routers}
-    if target not in known:
-        return f"{target} is not a router known here, nor one you named"
+    if target not in ROUTERS:
+        return f"{target} is not a router known here"
     route = Route(
         source=quote.source,
         dex=quote.dex_route.dex,
@@ -321,40 +291,12 @@ def _broken_rule(
         gas_price_wei=0,
         deadline=0,
     )
-    is_foreign = target not in ROUTERS
-    accepts = request.accept_unbound and (is_foreign or target in UNBINDABLE)
-    if accepts and is_foreign and _is_unreadable(route, terms):
-        return route_policy.check_offer(route, terms, known)
-    broken = route_policy.check_route(
-        route, terms, known, settlers=settlers, accept_unbound=accepts
-    )
-    if broken is None and not accepts and not is_bound(quote):
+    broken = route_policy.check_route(route, terms, ROUTERS, settlers=settlers)
+    if broken is not None and target == ALLOWANCE_HOLDER and not settlers:
+        broken += "; 0x is only taken with a node of your own that names its contracts (--rpc-url)"
+    if broken is None and quote.verification is not None and quote.verification.bound is False:
         return "the service says that it is not bound by its router"
-    return broken and broken + _way_out(broken, route, terms, settlers)
-
-
-def _is_unreadable(route: Route, terms: Terms) -> bool:
-    """Return whether the method is unknown, so that only a simulation shows what the swap does.
-
-    False for known calldata, which the rules check, and for malformed calldata, which is always
-    refused.
-    """
-    try:
-        calldata.decode(route.target, route.data, buy_token=terms.buy.address, accept_unbound=True)
-    except calldata.MalformedCalldata:
-        return False
-    except calldata.UnboundCalldata:
-        return True
-    return False
-
-
-def _way_out(broken: str, route: Route, terms: Terms, settlers: Collection[Address]) -> str:
-    """Return the option that takes the quote, if no known attack looks like it."""
-    target = route.target
-    if target == ALLOWANCE_HOLDER and not settlers:
-        return "; 0x is only taken with a node of your own that names its contracts (--rpc-url)"
-    is_open = target not in ROUTERS or (target in UNBINDABLE and not _is_unreadable(route, terms))
-    return _OPT_IN if is_open and broken.startswith("not bound") else ""
+    return broken
 
 
 def _octets(text: str) -> bytes:

@@ -20,7 +20,6 @@ from quietswap.client.flows.quote_checks import (
     check_quote,
     check_unsimulated,
     is_accepted,
-    is_bound,
     with_params,
 )
 from quietswap.rules.amounts import BPS
@@ -113,11 +112,6 @@ def safe_quote(
             (yield from reference_price.read_settlers()) if needs_settlers else frozenset[Address]()
         )
         check_quote(quote, request, settlers)
-        if not has_node and not is_bound(quote):
-            raise UnsafeQuote(
-                "no router is proven to enforce this quote, and without `rpc_url` (--rpc-url) it"
-                " cannot be tried: not signed"
-            )
         if not has_node:
             check_unsimulated(quote)
         params = quote.mev_protection.transaction_params
