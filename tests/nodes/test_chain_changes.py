@@ -21,7 +21,7 @@ def mined_in(desk: GethDesk, order: dict[str, Any]) -> str:
     return str(desk.receipt(order["txHash"]).get("blockHash", ""))
 
 
-@pytest.mark.capability("reorganisation of 1, 3 and 10 blocks")
+@pytest.mark.capability("reorganisations: 1 and 3 blocks, in the long form 10")
 @pytest.mark.parametrize("depth", [1, 3, pytest.param(10, marks=long)])
 def test_an_order_outlives_a_reorganisation(desk: GethDesk, depth: int) -> None:
     wallet = desk.wallet()
