@@ -32,6 +32,7 @@ from tests.browser.steps import (
     state,
     to_orders,
     to_wrap,
+    under_way,
 )
 from tests.browser.wallets import (
     REJECTED,
@@ -352,6 +353,24 @@ def test_a_wallet_that_sends_and_says_that_it_was_declined(
     assert "Nothing was sent" not in page.text()
     confirmed(page, kind)
     assert len(wallet.sent) == 1
+    page.close()
+
+
+def test_a_cancel_that_is_sent_and_said_to_be_declined(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = SendingThenDeclining(town, allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    with desk.no_blocks():
+        signs(page)
+        under_way(page)
+        page.click("button", "Cancel swap")
+        page.see("Cancelling", css(".line"))
+        page.see("The cancel is under way.", STATUS)
+        assert "declined the cancel" not in page.text()
+    page.wait(css(".order[data-status=cancelled]"))
+    assert len(wallet.sent) == 2
     page.close()
 
 

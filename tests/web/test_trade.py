@@ -82,7 +82,7 @@ def test_every_cell_of_the_table_is_decided() -> None:
         "consent": {"consent": "yes"}, "hold": {"turn": 0, "wrap": {}},
         "fault": {"turn": 0, "fault": "no"}, "asks": {"after": ""},
         "sign": {"asked": {"step": "swap", "label": "swap"}},
-        "fail": {"fault": "no", "isDeclined": True}, "stray": {"fault": "no"},
+        "fail": {"fault": "no", "isRefutable": True}, "stray": {"fault": "no"},
         "step": {"orderId": "a", "done": "Approve"}, "apart": {"fault": ""},
         "last": {"orderId": "a", "fault": ""}, "ended": {"fault": "no"},
         "refuted": {"fault": "no"}, "follow": {"orderId": "a"},
@@ -132,7 +132,7 @@ def sign(**more: object) -> list[Fields]:
     return [asked, {"type": "asks", "after": "2026"}]
 
 
-DECLINED: Fields = {"type": "fail", "fault": "declined", "isDeclined": True}
+DECLINED: Fields = {"type": "fail", "fault": "declined", "isRefutable": True}
 
 
 def test_what_the_wallet_answers_is_told_after_an_edit_too() -> None:
@@ -151,7 +151,7 @@ def test_what_the_wallet_answers_is_told_after_an_edit_too() -> None:
     assert (first["phase"], first["fault"], first["quote"]) == ("review", "declined", QUOTE)
     for trade in (edited, again):
         assert (trade["phase"], trade["fault"], trade["quote"]) == ("open", "declined", None)
-    assert first["isDeclined"], "an order that appears later refutes it"
+    assert first["isRefutable"], "an order that appears later refutes it"
     assert first["after"] == "2026"
 
 

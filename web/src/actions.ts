@@ -5,7 +5,7 @@ import { post, type Schemas } from './api'
 import type { Connection } from './connection'
 import { assertPrivate } from './privacy'
 import type { Order, Orders } from './stream'
-import { failureText, raised, type Sent, sendPrivately, sentOf, type Terms } from './submit'
+import { failureText, newestTime, raised, type Sent, sendPrivately, sentOf, sentSince, type Terms } from './submit'
 import { cancelFaults } from '../../clients/typescript/src/params'
 import { send, WalletError } from './wallet'
 
@@ -32,13 +32,23 @@ export async function cancel({ connection, orders, say }: Context, orderId: stri
     const faults = cancelFaults(transactionParams, connection.address, nonce)
     if (faults.length) return tell(`The cancel has ${faults.join(', ')}. Nothing was sent.`)
     say('Confirm the cancel in your wallet: an empty transaction with the same nonce.')
-    await assertPrivate(connection)
-    await send(connection.wallet.provider, connection.address.toLowerCase(), transactionParams)
+    await sendCancel(connection, transactionParams)
     say('The cancel is under way. Whichever of the two is mined first decides.')
   } catch (error) {
     say('')
     const isRejection = error instanceof WalletError && error.isRejection
     tell(isRejection ? 'You declined the cancel. The order goes on.' : failureText(error, connection.wallet.name))
+  }
+}
+
+/** Lets the wallet sign a cancel; the orders decide whether one that it declined was sent. */
+async function sendCancel(connection: Connection, tx: Schemas['CancelQuoteResponse']['transactionParams']): Promise<void> {
+  const after = await newestTime(connection.address, 'any')
+  await assertPrivate(connection)
+  try {
+    await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
+  } catch (error) {
+    if ((await sentSince(connection.address, after))?.kind !== 'cancel') throw error
   }
 }
 

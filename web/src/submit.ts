@@ -107,6 +107,12 @@ async function once(connection: Connection, tx: Issued, terms: Terms, steps: Ste
   )
 }
 
+/** The newest order of an account that was made after a time; undefined if there is none, or nobody can say. */
+export async function sentSince(address: string, after: string): Promise<Item | undefined> {
+  const orders = await newest(address, 'any').catch(() => [])
+  return orders.find(({ createdAt }) => createdAt > after)
+}
+
 /** A wallet may send and then say that it did not: the service is the judge of what it has. */
 async function sentNevertheless(
   { address }: Connection,
@@ -114,17 +120,16 @@ async function sentNevertheless(
   after: string,
   error: unknown,
 ): Promise<Outcome> {
-  const since = await newest(address, 'any').catch(() => [])
-  const [sent] = since.filter(({ createdAt }) => createdAt > after)
+  const sent = await sentSince(address, after)
   if (!sent) throw error
   const order = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(sent.orderId)}`)
   if (order.kind !== terms.kind || amountFault(order, terms)) throw new Strayed(REFUTED)
   return { order, otherwise: `The wallet says: ${(error as Error).message} It sent the transaction all the same.` }
 }
 
-/** An order that is newer than the question refutes the wallet's refusal. */
+/** An order that is newer than the question refutes a wallet that named no transaction. */
 export const REFUTED =
-  'Your wallet says that it sent nothing, but a transaction of this account was sent since it was asked. ' +
+  'Your wallet named none, but a transaction of this account was sent since it was asked. ' +
   'Look at it in your orders before you sign anything again.'
 
 /** What an order has that was not asked for; '' for nothing. */
@@ -185,5 +190,3 @@ export function failureText(error: unknown, wallet: string): string {
   if (!(error instanceof WalletError)) return (error as Error).message
   return error.isRejection ? `You declined it in ${wallet}. Nothing was sent.` : `The wallet says: ${error.message}`
 }
-
-export const isDeclined = (error: unknown): boolean => error instanceof WalletError && error.isRejection

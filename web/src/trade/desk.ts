@@ -8,7 +8,7 @@ import type { Privacy } from '../privacy'
 import type { Quote } from '../quote'
 import { isWorse } from '../rules'
 import { type Order, isOver, type Orders } from '../stream'
-import { failureText, isDeclined, type Outcome, REFUTED, sendPrivately, Strayed, type Terms } from '../submit'
+import { failureText, type Outcome, REFUTED, sendPrivately, Strayed, type Terms } from '../submit'
 import { type Event, fresh, reduce, type Trade } from './machine'
 import { type Conversion, conversionOf, conversionTransaction, questionOf, type Step, stepsOf, transactionOf, unitsOf } from './plan'
 import { isConsented } from '../loss'
@@ -240,12 +240,12 @@ export class Desk {
 
   private failed(error: unknown, { wallet }: Connection): void {
     if (error instanceof Unread) {
-      this.dispatch({ type: 'fail', fault: '', isDeclined: false })
+      this.dispatch({ type: 'fail', fault: '', isRefutable: false })
       return this.dispatch({ type: 'hold', turn: this.trade.turn, wrap: error.quote })
     }
     const fault = failureText(error, wallet.name)
     if (error instanceof Strayed) this.dispatch({ type: 'stray', fault })
-    else this.dispatch({ type: 'fail', fault, isDeclined: isDeclined(error) })
+    else this.dispatch({ type: 'fail', fault, isRefutable: true })
   }
 
   /** Goes on when a block has the step that is waited for; and looks for orders that refute a refusal. */
@@ -258,7 +258,7 @@ export class Desk {
       if (status === 'confirmed') this.dispatch({ type: 'mined' })
       else this.dispatch({ type: 'ended', fault: `The step ${status === 'failed' ? 'failed' : 'was cancelled'}: see your orders. Nothing was swapped.` })
     }
-    const isRefuted = trade.isDeclined && [...around.orders.values()].some(({ order }) => order.createdAt > trade.after)
+    const isRefuted = trade.isRefutable && [...around.orders.values()].some(({ order }) => order.createdAt > trade.after)
     if (isRefuted) this.dispatch({ type: 'refuted', fault: REFUTED })
   }
 }

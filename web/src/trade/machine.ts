@@ -78,7 +78,7 @@ export type Event =
   | { type: 'asks'; after: string }
   | { type: 'signed' }
   /** The wallet sent nothing, as it says. */
-  | { type: 'fail'; fault: string; isDeclined: boolean }
+  | { type: 'fail'; fault: string; isRefutable: boolean }
   /** What was asked for may have been sent elsewhere. */
   | { type: 'stray'; fault: string }
   | { type: 'step'; orderId: string; done: string }
@@ -88,7 +88,7 @@ export type Event =
   | { type: 'swapWrapped'; sell: Token }
   | { type: 'mined' }
   | { type: 'ended'; fault: string }
-  /** An order of the account is newer than the question that the wallet declined. */
+  /** An order of the account is newer than the question for which the wallet named none. */
   | { type: 'refuted'; fault: string }
   | { type: 'follow'; orderId: string }
   | { type: 'leave' }
@@ -122,8 +122,8 @@ export interface Trade {
   asked: Asked | undefined
   /** The newest order's time before the wallet was asked. */
   after: string
-  /** The wallet's answer was a refusal: an order that is newer than `after` refutes it. */
-  isDeclined: boolean
+  /** The wallet named no transaction: an order that is newer than `after` refutes it. */
+  isRefutable: boolean
   isEdited: boolean
   from: Phase
   /** Steps that blocks have, as they were signed. */
@@ -160,7 +160,7 @@ export const fresh = (slippage: string): Trade => ({
   slippage,
   asked: undefined,
   after: '',
-  isDeclined: false,
+  isRefutable: false,
   isEdited: false,
   from: 'open',
   done: [],
@@ -212,14 +212,14 @@ function changeOf(trade: Trade, event: Event): Partial<Trade> {
 
 /** What an answer of the wallet, or an order, changes. */
 function walletChange(trade: Trade, event: Event): Partial<Trade> {
-  const answered = { asked: undefined, isEdited: false, isDeclined: false }
+  const answered = { asked: undefined, isEdited: false, isRefutable: false }
   switch (event.type) {
     case 'sign':
-      return { asked: event.asked, after: NEVER, from: trade.phase, isEdited: false, isDeclined: false, fault: '', faultOf: '' }
+      return { asked: event.asked, after: NEVER, from: trade.phase, isEdited: false, isRefutable: false, fault: '', faultOf: '' }
     case 'asks':
       return { after: event.after }
     case 'fail':
-      return { ...answered, fault: event.fault, faultOf: 'wallet', isDeclined: event.isDeclined }
+      return { ...answered, fault: event.fault, faultOf: 'wallet', isRefutable: event.isRefutable }
     case 'stray':
       return { ...UNQUOTED, ...answered, turn: trade.turn + 1, fault: event.fault, faultOf: 'stray' }
     case 'step':
@@ -235,7 +235,7 @@ function walletChange(trade: Trade, event: Event): Partial<Trade> {
     case 'ended':
       return { orderId: '', done: [], fault: event.fault, faultOf: 'stray' }
     case 'refuted':
-      return { ...UNQUOTED, turn: trade.turn + 1, isDeclined: false, fault: event.fault, faultOf: 'stray' }
+      return { ...UNQUOTED, turn: trade.turn + 1, isRefutable: false, fault: event.fault, faultOf: 'stray' }
     case 'follow':
       return { orderId: event.orderId, fault: '', faultOf: '' }
     case 'leave':
@@ -251,7 +251,7 @@ const edited = (trade: Trade, form: Form): Partial<Trade> => ({
   ...form,
   turn: trade.turn + 1,
   done: [],
-  isDeclined: false,
+  isRefutable: false,
   isEdited: trade.asked !== undefined,
   orderId: '',
 })
