@@ -7,7 +7,6 @@ import asyncio
 from collections import OrderedDict
 
 from quietswap.rules.orders.stores import RateStore, RateWindow, StoreUnavailable
-from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 
 _MOST = 200_000
@@ -90,7 +89,7 @@ class SharedOrOwnShare:
         else:
             if self.fault is not None:
                 self.fault = None
-                observe.rates_shared(None)
+                _observe(None)
 
     async def _try(self) -> None:
         try:
@@ -100,9 +99,15 @@ class SharedOrOwnShare:
 
     def _lose(self, fault: str) -> None:
         if self.fault is None:
-            observe.rates_shared(fault)
+            _observe(fault)
         self.fault = fault
         self._try_at = self._clock.monotonic() + _TRY_AGAIN_S
+
+
+def _observe(fault: str | None) -> None:
+    from quietswap.service import observe  # a command must be able to import this without metrics
+
+    observe.rates_shared(fault)
 
 
 def window_state(count: int, limit: int, ends_ms: int) -> RateWindow:
