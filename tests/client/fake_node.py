@@ -15,6 +15,10 @@ def rpc_answer(node: Callable[[str, list[Any]], Any], body: Any) -> Any:
         return {**head, "error": {"code": error.code, "message": str(error)}}
 
 
+def methods(body: Any) -> list[str]:
+    return [call["method"] for call in (body if isinstance(body, list) else [body])]
+
+
 class NodeSays(Exception):
     """Raise it in a node to send a JSON-RPC error."""
 

@@ -31,7 +31,7 @@ from quietswap.service.api.json import error_envelope
 from tests.api import scripted_use_cases
 from tests.api.scripted_tokens import TOKEN_ANSWERS
 from tests.api.scripted_use_cases import ROUTER, WALLET, wrap_quote
-from tests.client.fake_node import RawAnswer, Swallowed, rpc_answer
+from tests.client.fake_node import RawAnswer, Swallowed, methods, rpc_answer
 from tests.client.fake_usage import usage_answer
 from tests.response_json import orders, quotes, wraps
 from tests.routers.router_calldata import APART, ENCODERS, OTHER_METHODS, REFUSED_METHODS, ROUTER_OF
@@ -236,7 +236,9 @@ class FakeServers:
     """The server: `/rpc/secret` is the node, everything else the service."""
 
     def __init__(self, service: FakeService, node: Callable[[str, list[Any]], Any]) -> None:
-        self.service = service
+        fake, self.service = self, service
+        self.trips: list[list[str]] = []
+        """The methods of each request to the node."""
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -247,6 +249,7 @@ class FakeServers:
                 body = json.loads(raw) if raw else None
                 parts = urlsplit(self.path)
                 if parts.path == "/rpc/secret":
+                    fake.trips.append(methods(body))
                     try:
                         answer = rpc_answer(node, body)
                         answers = answer if isinstance(answer, list) else [answer]

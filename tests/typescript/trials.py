@@ -13,9 +13,10 @@ import msgspec
 
 from quietswap.client.errors import UnsafeQuote
 from quietswap.client.flows.effects import run_async
+from quietswap.client.flows.moment import at_one_moment
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.simulation import simulate_swap
-from quietswap.client.node_calls import NodeCall
+from quietswap.client.node_calls import NodeBatch, NodeCall
 from quietswap.client.wire import decode
 from quietswap.rules.chain.records import SimulationResult
 from quietswap.rules.chain.rpc_wire import Result, RpcCall
@@ -126,9 +127,9 @@ async def by_python(
     found = []
     for swap, limit in zip(swaps, limits, strict=True):
         quote = decode(msgspec.json.encode(_quote(swap, limit, fee)), SwapQuoteResponse)
-        node = _Node(small)
+        node, trial = _Node(small), simulate_swap(quote, _request(), must=True)
         try:
-            await run_async(simulate_swap(quote, _request(), must=True), node.perform)
+            await run_async(at_one_moment(trial), node.perform)
             found.append(Trial(True, "", node.logs, limit))
         except UnsafeQuote as error:
             found.append(Trial(False, str(error), node.logs, limit))
@@ -143,6 +144,8 @@ class _Node:
     logs: Sequence[dict[str, Any]] = ()
 
     async def perform(self, effect: Any) -> Any:
+        if isinstance(effect, NodeBatch):
+            return tuple([await self.perform(call) for call in effect.calls])
         assert isinstance(effect, NodeCall)
         answer = await self.small.raw.call(effect.method, *effect.params)
         if effect.method == "eth_simulateV1":

@@ -91,9 +91,13 @@ class NodeReceipt(WireStruct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class NodeBatch:
-    """Calls in one JSON-RPC batch, which one node answers. The outcome is a tuple of results."""
+    """Calls in one JSON-RPC batch, which one node answers. The outcome is a tuple of results.
+
+    With `keeps_errors` the error of a single call stands in its place; otherwise it is raised.
+    """
 
     calls: tuple[NodeCall[Any], ...]
+    keeps_errors: bool = False
 
 
 def number(result: Any) -> int:
@@ -320,7 +324,15 @@ def read_results(
         for refusal in answers:  # of the whole batch: with the id of one call, or with none
             _result(whole, status, refusal, secrets)
         raise UnexpectedResponse(f"{name}: {_ELSE}: an answer is missing")
-    return tuple(_result(batch.calls[each - 1], status, by_id[each], secrets) for each in ids)
+    results: list[Any] = []
+    for each in ids:
+        try:
+            results.append(_result(batch.calls[each - 1], status, by_id[each], secrets))
+        except (NodeRpcError, UnexpectedResponse) as error:
+            if not batch.keeps_errors:
+                raise
+            results.append(error)
+    return tuple(results)
 
 
 def _result(call: NodeCall[T], status: int, answer: dict[str, Any], secrets: Sequence[str]) -> T:
@@ -334,7 +346,12 @@ def _result(call: NodeCall[T], status: int, answer: dict[str, Any], secrets: Seq
         raise NodeRpcError(call.method, code if isinstance(code, int) else 0, message)
     if status != 200 or "result" not in answer:
         raise UnexpectedResponse(f"{call.method}: {_ELSE} (HTTP {status}, no JSON-RPC result)")
+    return value_of(call, answer["result"])
+
+
+def value_of(call: NodeCall[T], result: Any) -> T:
+    """Return the value of a call's JSON result. Raises UnexpectedResponse."""
     try:
-        return call.read(answer["result"])
+        return call.read(result)
     except (TypeError, ValueError, KeyError, AttributeError, msgspec.ValidationError) as error:
         raise UnexpectedResponse(f"{call.method}: the node's answer cannot be read") from error

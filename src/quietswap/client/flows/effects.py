@@ -56,7 +56,7 @@ def perform(call: ApiCall[T] | NodeCall[T]) -> Flow[T]:
     A read is repeated while the caller's own node is busy.
     """
     is_read = isinstance(call, NodeCall) and call.method != SEND
-    return cast("T", (yield from _patient(call, BUSY_PAUSES_S if is_read else ())))
+    return cast("T", (yield from patient(call, BUSY_PAUSES_S if is_read else ())))
 
 
 def perform_all(*calls: NodeCall[Any]) -> Flow[tuple[Any, ...]]:
@@ -65,7 +65,7 @@ def perform_all(*calls: NodeCall[Any]) -> Flow[tuple[Any, ...]]:
     A node that takes no batch is asked one by one.
     """
     try:
-        results = yield from _patient(NodeBatch(calls), BUSY_PAUSES_S)
+        results = yield from patient(NodeBatch(calls), BUSY_PAUSES_S)
     except (NodeRpcError, UnexpectedResponse):  # of one call, or of batches
         results = []
         for call in calls:
@@ -73,7 +73,8 @@ def perform_all(*calls: NodeCall[Any]) -> Flow[tuple[Any, ...]]:
     return tuple(results)
 
 
-def _patient(request: Request, pauses: Sequence[float]) -> Flow[Any]:
+def patient(request: Request, pauses: Sequence[float]) -> Flow[Any]:
+    """Perform a request, and again after each pause while the caller's own node is busy."""
     for pause in pauses:
         try:
             return (yield request)

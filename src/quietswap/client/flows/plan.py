@@ -13,6 +13,7 @@ from quietswap.client.errors import ClientError, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows import approvals as approvals_flow
 from quietswap.client.flows import quoting, reference_price
 from quietswap.client.flows.effects import Flow, perform, perform_all, read_clock
+from quietswap.client.flows.moment import at_one_moment
 from quietswap.client.flows.polling import PollingPolicy, require_trade_scope
 from quietswap.client.flows.quote_checks import SwapRequest, is_accepted
 from quietswap.client.flows.reference_price import ReferencePrice
@@ -59,8 +60,9 @@ class SwapPlan:
 
     `quote` has the transaction to sign: of a batched plan the batched form. `loss` is the client's
     own judgement, at most `accepted_bps` of it is accepted by the request. `approvals` are signed
-    first, with `approval_gas_wei` at most for their gas. `wallet`, `reference` and `trial` are None
-    without a node; `trial` also before the last check. `refusal` is the error that is raised
+    first, with `approval_gas_wei` at most for their gas. `block`, the own node's latest when it was
+    planned, `wallet`, `reference` and `trial` are None without a node; `trial` also before the last
+    check. `refusal` is the error that is raised
     instead of a signature. `at` is when the quote came, in s of the client's monotonic clock.
     """
 
@@ -71,6 +73,7 @@ class SwapPlan:
     refusal: ClientError | None = None
     approvals: tuple[PlannedApproval, ...] = ()
     approval_gas_wei: int = 0
+    block: node_calls.NodeBlock | None = None
     wallet: WalletFacts | None = None
     reference: ReferencePrice | None = None
     is_batched: bool = False
@@ -130,6 +133,12 @@ def planned(
 
     What is only declined is the plan's `refusal`. Raises UnsafeQuote and NonceMismatch.
     """
+    return (yield from at_one_moment(_planned(request, polling, watch, has_node, since)))
+
+
+def _planned(
+    request: SwapRequest, polling: PollingPolicy, watch: Watch, has_node: bool, since: int
+) -> Flow[SwapPlan]:
     quote = yield from quoting.safe_quote(request, polling, has_node=has_node)
     at = (yield from read_clock()).seconds
     watch(quote)
@@ -174,8 +183,9 @@ def _require_consent(plan: SwapPlan) -> None:
 def _with_wallet(plan: SwapPlan, polling: PollingPolicy, since: int) -> Flow[SwapPlan]:
     """Add what the own node shows of the wallet, and the approvals that the swap needs."""
     quote, request = plan.quote, plan.request
+    block = yield from perform(node_calls.latest_block(since))
     facts = yield from _wallet_facts(quote, request, since)
-    plan = replace(plan, wallet=facts)
+    plan = replace(plan, wallet=facts, block=block)
     if plan.refusal is not None:
         return plan
     try:
@@ -276,8 +286,18 @@ def tried(plan: SwapPlan, since: int) -> Flow[SwapPlan]:
 
     Raises UnsafeQuote and QuoteDeclined.
     """
+    return (yield from at_one_moment(_tried(plan, since)))
+
+
+def _tried(plan: SwapPlan, since: int) -> Flow[SwapPlan]:
     trial = yield from simulate_swap(
-        plan.quote, plan.request, must=plan.is_batched, since=since, is_batched=plan.is_batched
+        plan.quote,
+        plan.request,
+        must=plan.is_batched,
+        since=since,
+        is_batched=plan.is_batched,
+        head=plan.block,
+        beside=() if plan.reference is None else reference_price.feed_reads(WETH),
     )
     return (yield from with_gas(replace(plan, trial=trial), trial.gas_used))
 
@@ -289,8 +309,6 @@ def swap_plan(
 
     Nobody is asked: what a person would be asked is `needs_consent`. Raises UnsafeQuote.
     """
-    if has_node:
-        yield from approvals_flow.require_mainnet()
     yield from require_trade_scope(polling)
     plan = yield from planned(request, polling, watch, has_node=has_node)
     if plan.refusal is not None or plan.approvals or not has_node:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from quietswap.client import node_calls
 from quietswap.client.errors import NonceMismatch, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows import reference_price
+from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform
+from quietswap.client.flows.moment import read_ahead
 from quietswap.client.flows.polling import (
     BACKENDS,
     PollingPolicy,
@@ -107,6 +109,9 @@ def safe_quote(
     """
     for attempt in range(1, _LAGGING_QUOTES + 1):
         quote = yield from perform(request.call())
+        if has_node:
+            yield from read_ahead(*_reads(quote, request))
+            yield from require_mainnet()
         needs_settlers = has_node and quote.dex_route.target.lower() == ALLOWANCE_HOLDER.lower()
         settlers = (
             (yield from reference_price.read_settlers()) if needs_settlers else frozenset[Address]()
@@ -127,6 +132,26 @@ def safe_quote(
             raise NonceMismatch(_other_nonce(params.nonce, wanted, request))
         yield Sleep(polling.node_interval_s)
     raise AssertionError("the last attempt returns or raises")
+
+
+def _reads(quote: SwapQuoteResponse, request: SwapRequest) -> list[node_calls.NodeCall[Any]]:
+    """Return what the plan of a quote reads at the caller's own node, as far as it is known."""
+    wallet, router = request.wallet, quote.dex_route.target
+    reads: list[node_calls.NodeCall[Any]] = [
+        node_calls.CHAIN_ID,
+        node_calls.latest_block(),
+        node_calls.nonce(wallet),
+        node_calls.eth_balance(wallet),
+        node_calls.token_balance(request.sell_token, wallet),
+        node_calls.allowance(request.sell_token, wallet, router),
+    ]
+    if router.lower() == ALLOWANCE_HOLDER.lower():
+        reads += reference_price.settler_reads()
+    if request.batch:
+        reads += [node_calls.code(wallet), node_calls.nonce(wallet, "latest")]
+    if needs_reference(request):
+        reads += reference_price.reads(request)
+    return reads
 
 
 def _next_nonce(wallet: str, least: int, polling: PollingPolicy) -> Flow[int]:

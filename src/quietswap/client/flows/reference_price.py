@@ -6,6 +6,7 @@ calldata that enforces exactly that.
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from quietswap.client import node_calls
 from quietswap.client.errors import NodeRpcError, QuoteDeclined
@@ -14,6 +15,7 @@ from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.rules.amounts import BPS
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.routers import feeds, settlers
+from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.address import Address, from_any_case
 
 _MOST_DECIMALS = 77
@@ -54,6 +56,21 @@ def find(request: SwapRequest) -> Flow[ReferencePrice | None]:
     sold_usd = Decimal(request.sell_amount).scaleb(-selling) * prices[0]
     fair = int((sold_usd / prices[1]).scaleb(buying))
     return ReferencePrice(fair, sold_usd) if fair > 0 else None
+
+
+def reads(request: SwapRequest) -> list[node_calls.NodeCall[Any]]:
+    """Return what `find`, and the price of the gas, read beside the latest block."""
+    tokens = (request.sell_token, request.buy_token)
+    return [
+        *feed_reads(*tokens, WETH),
+        *(node_calls.decimals(token) for token in tokens),
+    ]
+
+
+def feed_reads(*tokens: str) -> list[node_calls.NodeCall[bytes]]:
+    """Return the calls of the feeds of those tokens that have one."""
+    prices = (feeds.REFERENCE_FEEDS.get(from_any_case(token)) for token in tokens)
+    return [_view(feed.address, feeds.LATEST_ROUND_DATA) for feed in prices if feed is not None]
 
 
 def usd_price(token: str) -> Flow[Decimal | None]:
@@ -107,6 +124,11 @@ def require_fair_with_gas(
         )
 
 
+def settler_reads() -> list[node_calls.NodeCall[bytes]]:
+    """Return the calls of `read_settlers`."""
+    return [_view(settlers.DEPLOYER, data) for data in (settlers.OWNER_OF, settlers.PREV)]
+
+
 def read_settlers() -> Flow[frozenset[Address]]:
     """Return 0x's current and previous Settler; empty if its Deployer names none."""
     owner = yield from _read(settlers.DEPLOYER, settlers.OWNER_OF)
@@ -117,6 +139,10 @@ def read_settlers() -> Flow[frozenset[Address]]:
 def _read(contract: str, data: bytes) -> Flow[bytes | None]:
     """Return what a view function returns; None if it reverts."""
     try:
-        return (yield from perform(node_calls.view(contract, data, node_calls.octets)))
+        return (yield from perform(_view(contract, data)))
     except NodeRpcError:
         return None
+
+
+def _view(contract: str, data: bytes) -> node_calls.NodeCall[bytes]:
+    return node_calls.view(contract, data, node_calls.octets)

@@ -7,7 +7,9 @@ distinguish the simulation from the transaction.
 
 import re
 import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,6 +18,7 @@ from quietswap.client import node_calls
 from quietswap.client.errors import NodeRpcError, UnexpectedResponse, UnsafeQuote
 from quietswap.client.flows import quote_checks
 from quietswap.client.flows.effects import Flow, perform
+from quietswap.client.flows.moment import read_ahead
 from quietswap.rules.chain.rpc_wire import MalformedResult
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.quotes.transfer_fee_measurement import TransferFeeProbe, forwarder, lost
@@ -25,6 +28,8 @@ from quietswap.rules.tokens import erc20
 from quietswap.rules.trial import codec
 from quietswap.rules.tx.address import Address, from_any_case
 
+_HEADS = 3
+"""Most blocks on which a trial begins, if a new one comes each time."""
 _GAS_MULTIPLE_HALVES, _MODEST_GAS = 7, 500_000
 _NO_METHOD, _NO_SUCH_FORM = -32601, -32602
 _NO_METHOD_WORDS = re.compile(
@@ -52,21 +57,38 @@ def simulate_swap(
     must: bool,
     since: int = 0,
     is_batched: bool = False,
+    head: node_calls.NodeBlock | None = None,
+    beside: Sequence[node_calls.NodeCall[Any]] = (),
 ) -> Flow[SwapSimulation]:
     """Simulate the swap at the caller's own node; `must` refuses it if the node cannot.
 
-    It is not simulated before block `since`, which has the approval. Raises UnsafeQuote when the
-    swap reverts, delivers less than the minimum, takes anything but the sell amount from the
-    wallet, or has a gas limit far above the gas used.
+    It is simulated on the node's latest block, and not before block `since`, which has the
+    approval. `head` is the latest that the caller has read: if it still is, balances and trial are
+    one batch, in which `beside` is read, too. Raises UnsafeQuote when the swap reverts, delivers
+    less than the minimum, takes anything but the sell amount from the wallet, or has a gas limit
+    far above the gas used.
     """
-    block = yield from perform(node_calls.latest_block(since))
-    wallet, router, head = request.wallet, quote.dex_route.target, hex(block.number)
-    held = yield from perform(node_calls.token_balance(request.sell_token, wallet, head))
-    bought = yield from perform(node_calls.token_balance(request.buy_token, wallet, head))
-    allowed = yield from perform(node_calls.allowance(request.sell_token, wallet, router, head))
-    before = _Before(held, bought, allowed)
+    call_in = partial(_call, quote, request, is_batched=is_batched)
+    if head is None or head.number < since:
+        head = yield from perform(node_calls.latest_block(since))
+    reads, block = _balances(quote, request, head), codec.NextBlock.after(head, secrets.randbelow)
+    trial = call_in(block)
+    for _ in range(_HEADS):
+        yield from read_ahead(node_calls.latest_block(), *reads, trial, *beside)
+        latest = yield from perform(node_calls.latest_block(since))
+        if latest.hash == head.hash:
+            break
+        head, reads = latest, _balances(quote, request, latest)
+        block = codec.NextBlock.after(head, secrets.randbelow)
+        trial = call_in(block)
+    sell, buy, allowance = reads
+    before = _Before(
+        sell=(yield from perform(sell)),
+        buy=(yield from perform(buy)),
+        allowed=(yield from perform(allowance)),
+    )
     try:
-        tried = yield from _tried(quote, request, block, is_batched=is_batched)
+        tried = yield from _tried(trial, block, call_in)
     except NodeRpcError as error:
         if must or not _lacks_method(error):
             raise UnsafeQuote(f"your node cannot try the swap ({error}): not signed") from error
@@ -75,21 +97,30 @@ def simulate_swap(
     return _judge(tried, quote, request, before)
 
 
+def _balances(
+    quote: SwapQuoteResponse, request: quote_checks.SwapRequest, head: node_calls.NodeBlock
+) -> tuple[node_calls.NodeCall[int], node_calls.NodeCall[int], node_calls.NodeCall[int]]:
+    wallet, at = request.wallet, hex(head.number)
+    return (
+        node_calls.token_balance(request.sell_token, wallet, at),
+        node_calls.token_balance(request.buy_token, wallet, at),
+        node_calls.allowance(request.sell_token, wallet, quote.dex_route.target, at),
+    )
+
+
 def _tried(
-    quote: SwapQuoteResponse,
-    request: quote_checks.SwapRequest,
-    head: node_calls.NodeBlock,
-    *,
-    is_batched: bool,
+    trial: node_calls.NodeCall["_Outcome"],
+    block: codec.NextBlock,
+    call_in: Callable[[codec.NextBlock], node_calls.NodeCall["_Outcome"]],
 ) -> Flow["_Outcome"]:
-    block = codec.NextBlock.after(head, secrets.randbelow)
     while True:
         try:
-            return (yield from perform(_call(quote, request, block, is_batched=is_batched)))
+            return (yield from perform(trial))
         except NodeRpcError as error:
             if error.code != _NO_SUCH_FORM or block.root_name is None:
                 raise
         block = block.other_root()
+        trial = call_in(block)
 
 
 def _lacks_method(error: NodeRpcError) -> bool:

@@ -10,7 +10,7 @@ from quietswap.client.api_calls import MEV, ApiCall
 from quietswap.client.errors import ClientError, SignatureReplay
 from quietswap.client.flows import finality
 from quietswap.client.flows import submission_outcome as outcome
-from quietswap.client.flows.approvals import ApprovalSent, Approved, newest_block, require_mainnet
+from quietswap.client.flows.approvals import ApprovalSent, Approved, newest_block
 from quietswap.client.flows.effects import Flow, perform, read_clock
 from quietswap.client.flows.plan import SwapPlan, approved_plan, require_consent_again, tried
 from quietswap.client.flows.polling import (
@@ -213,8 +213,6 @@ def swap(
     when the caller's own node contradicts the final status of the order, and AfterSubmission when
     the service refuses or fails after it received the signed bytes.
     """
-    if has_node:
-        yield from require_mainnet()
     yield from require_trade_scope(polling)
     plan, approvals = yield from approved_plan(request, signer, polling, watch, has_node=has_node)
     if has_node:
