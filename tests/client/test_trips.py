@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from quietswap.client.errors import ClientError
 from tests.client import fake_servers
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import RawAnswer
-from tests.client.fake_servers import MINIMUM, FakeServers
+from tests.client.fake_servers import MINIMUM, FakeServers, FakeService, swap_quote
 from tests.client.test_swap_flow import REQUEST, approved
+from tests.response_json import quotes
 
 __all__ = ["approved"]
 
@@ -62,6 +64,18 @@ def test_what_changed_while_it_was_accepted_refuses_the_swap(
     with pytest.raises(Exception, match="it delivers 1, not"):
         do_with_node("swap", replace(REQUEST, accept=accept), ACCOUNT)
     assert approved.sent == []
+
+
+@pytest.mark.parametrize("target", ["0xzz", "", "0x", "0x" + "é" * 40])
+def test_a_router_that_is_no_address_is_refused_and_not_asked_about(
+    do_with_node: Do, service: FakeService, target: str
+) -> None:
+    quote = quotes.swap_quote_response(swap_quote())
+    quote["dexRoute"]["target"] = target
+    service.quote = lambda: quote
+    with pytest.raises(ClientError):
+        do_with_node("swap", REQUEST, ACCOUNT)
+    assert service.bodies("order") == []
 
 
 def test_a_node_that_takes_no_batch_is_asked_for_each_thing_once(

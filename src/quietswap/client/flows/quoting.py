@@ -1,6 +1,7 @@
 """Requests for quotes that pass the checks, and the judgement of their loss."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -29,7 +30,7 @@ from quietswap.rules.contract.quotes import PriceResponse, SwapQuoteResponse
 from quietswap.rules.contract.transactions import TransactionParams
 from quietswap.rules.routers import batch
 from quietswap.rules.safety.loss import CONFIRM_BPS, Loss, accepted_bps, judge_swap, percent
-from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.address import Address, from_any_case
 
 Q = TypeVar("Q")
 
@@ -143,8 +144,9 @@ def _reads(quote: SwapQuoteResponse, request: SwapRequest) -> list[node_calls.No
         node_calls.nonce(wallet),
         node_calls.eth_balance(wallet),
         node_calls.token_balance(request.sell_token, wallet),
-        node_calls.allowance(request.sell_token, wallet, router),
     ]
+    with suppress(ValueError):  # the checks that follow refuse a router that is no address
+        reads.append(node_calls.allowance(request.sell_token, wallet, from_any_case(router)))
     if router.lower() == ALLOWANCE_HOLDER.lower():
         reads += reference_price.settler_reads()
     if request.batch:
