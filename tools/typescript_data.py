@@ -34,7 +34,6 @@ from quietswap.client.flows import (
     plan,
     quote_checks,
     quoting,
-    simulation,
     wrap,
 )
 from quietswap.client.flows import cancel as cancel_result
@@ -55,6 +54,7 @@ from quietswap.rules.routers.method import CalldataLayout, Measure, RouterMethod
 from quietswap.rules.safety import loss
 from quietswap.rules.safety.methods import METHODS, ROUTERS
 from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE
+from quietswap.rules.trial import verdict
 from quietswap.rules.trial.codec import SLOT_S, VIEW_GAS
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP
 from quietswap.rules.vendors import VENDORS
@@ -131,8 +131,8 @@ def _limits() -> dict[str, str]:
         "CANCEL_GAS": cancel.CANCEL_GAS,
         "MOST_CANCEL_GAS": cancel.MOST_CANCEL_GAS,
         "CANCEL_FEE_WEI": cancel_result.MOST_FEE_WEI,
-        "GAS_MULTIPLE_HALVES": simulation._GAS_MULTIPLE_HALVES,
-        "MODEST_GAS": simulation._MODEST_GAS,
+        "GAS_MULTIPLE_HALVES": verdict.GAS_MULTIPLE_HALVES,
+        "MODEST_GAS": verdict.MODEST_GAS,
         "VIEW_GAS": VIEW_GAS,
         "SLOT_S": SLOT_S,
     }

@@ -1,6 +1,7 @@
 """The trial's request on a real node: what a contract sees there, and what a fee takes."""
 
 import secrets
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -11,8 +12,9 @@ from quietswap.client.flows import simulation
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.wire import decode
 from quietswap.rules.contract.quotes import SwapQuoteResponse
-from quietswap.rules.tokens.token import WETH
-from quietswap.rules.trial.codec import NextBlock
+from quietswap.rules.trial import verdict
+from quietswap.rules.trial.codec import NextBlock, SimulatedCall
+from quietswap.rules.trial.swap_trial import RanTrial
 from quietswap.rules.tx.address import Address
 from tests.chain.small_chain import WALLET, SmallChain, odd, small_chain
 from tests.client.fake_servers import MINIMUM, calldata, swap_quote
@@ -26,28 +28,27 @@ async def tried(name: str) -> None:
     data = calldata("velora", minimum=MINIMUM + 1, buy=token.address)
     plain = swap_quote(target=router, data=data, buy_token=Address(token.address))
     quote = decode(msgspec.json.encode(quotes.swap_quote_response(plain)), SwapQuoteResponse)
-    request = SwapRequest(str(WETH), token.address, 10**18, WALLET)
+    request = SwapRequest(odd("Ordinary").address, token.address, 10**18, WALLET)
     async with small_chain() as small:
         await small.give(token, WALLET, 2 * MINIMUM)
-        outcome = await outcome_of(small, quote, request)
-    assert simulation._amount(outcome.buy) == 2 * MINIMUM
-    simulation._check_fee(outcome, quote, missing=0)
+        views = await views_after(small, quote, request)
+    trial = simulation.trial_of(quote, request, is_batched=False)
+    swap = SimulatedCall(0, 200_000, 200_000, "", [])
+    before = verdict.WalletBefore(0, 0, 10**18)
+    assert views[1].number == 2 * MINIMUM
+    simulation._judge(RanTrial("", swap, views), trial, before, 500_000)
 
 
-async def outcome_of(
+async def views_after(
     small: SmallChain, quote: SwapQuoteResponse, request: SwapRequest
-) -> simulation._Outcome:
+) -> Sequence[SimulatedCall]:
+    """Return the views of the block after the swap."""
     head = await small.raw.call("eth_getBlockByNumber", "latest", False)
-    block = node_calls.NodeBlock(
-        int(head["number"], 16),
-        head["hash"],
-        int(head["timestamp"], 16),
-        int(head["gasLimit"], 16),
-        int(head["baseFeePerGas"], 16),
-        Address(head["miner"]),
-    )
-    call = simulation._call(quote, request, NextBlock.after(block, secrets.randbelow))
-    return call.read(await small.raw.call(call.method, *call.params))
+    block = node_calls.latest_block().read(head)
+    trial = simulation.trial_of(quote, request, is_batched=False)
+    swap = simulation._swap(quote, trial.wallet)
+    call = simulation._call(trial, swap, NextBlock.after(block, secrets.randbelow))
+    return call.read(await small.raw.call(call.method, *call.params)).views
 
 
 @pytest.mark.parametrize("name", ["Bought", "Logging"])

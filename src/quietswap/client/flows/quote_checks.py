@@ -22,11 +22,10 @@ from quietswap.rules.quotes import route_policy
 from quietswap.rules.quotes.quote import Route
 from quietswap.rules.quotes.quote import RouteRequest as Terms
 from quietswap.rules.routers import batch
-from quietswap.rules.routers.method import Measure
 from quietswap.rules.safety import methods as routers
 from quietswap.rules.safety.loss import Loss
-from quietswap.rules.safety.methods import measure
 from quietswap.rules.tokens.token import WITHOUT_TRANSFER_FEE, Token
+from quietswap.rules.trial import swap_trial
 from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
 from quietswap.rules.vendors import zeroex
@@ -245,8 +244,9 @@ def measures_itself(quote: SwapQuoteResponse) -> bool:
 
     Such a router does not detect a fee that the buy token takes on the last transfer.
     """
-    method = measure(from_any_case(quote.dex_route.target), _octets(quote.dex_route.data))
-    return method is not Measure.RECIPIENT
+    return swap_trial.measures_itself(
+        from_any_case(quote.dex_route.target), _octets(quote.dex_route.data)
+    )
 
 
 def check_unsimulated(quote: SwapQuoteResponse) -> None:

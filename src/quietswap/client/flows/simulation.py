@@ -1,13 +1,13 @@
 """Simulation of a swap on the caller's own node, before it is signed.
 
 It is a check in addition to the router's own: of the amount received, and of everything that leaves
-the wallet. `rules/trial/codec.py` builds and reads it, as for the service: a contract cannot
-distinguish the simulation from the transaction.
+the wallet. `rules/trial` builds and judges it, as for the service: a contract cannot distinguish
+the simulation from the transaction.
 """
 
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,16 +21,20 @@ from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.moment import read_ahead
 from quietswap.rules.chain.rpc_wire import MalformedResult
 from quietswap.rules.contract.quotes import SwapQuoteResponse
-from quietswap.rules.quotes.transfer_fee_measurement import TransferFeeProbe, forwarder, lost
 from quietswap.rules.safety.calldata import payer
-from quietswap.rules.safety.wallet_effects import SwapBounds, arrived, broken_rule
-from quietswap.rules.tokens import erc20
-from quietswap.rules.trial import codec
+from quietswap.rules.trial import codec, verdict
+from quietswap.rules.trial.swap_trial import (
+    RanTrial,
+    SwapTrial,
+    after_swap,
+    read_trial,
+    reader,
+    trial_call,
+)
 from quietswap.rules.tx.address import Address, from_any_case
 
 _HEADS = 3
 """Most blocks on which a trial begins, if a new one comes each time."""
-_GAS_MULTIPLE_HALVES, _MODEST_GAS = 7, 500_000
 _NO_METHOD, _NO_SUCH_FORM = -32601, -32602
 _NO_METHOD_WORDS = re.compile(
     r"does not exist|not (supported|found|available|implemented|allowed)|unsupported|unknown method"
@@ -68,7 +72,8 @@ def simulate_swap(
     less than the minimum, takes anything but the sell amount from the wallet, or has a gas limit
     far above the gas used.
     """
-    call_in = partial(_call, quote, request, is_batched=is_batched)
+    terms = trial_of(quote, request, is_batched=is_batched)
+    call_in = partial(_call, terms, _swap(quote, terms.wallet))
     if head is None or head.number < since:
         head = yield from perform(node_calls.latest_block(since))
     reads, block = _balances(quote, request, head), codec.NextBlock.after(head, secrets.randbelow)
@@ -82,10 +87,10 @@ def simulate_swap(
         block = codec.NextBlock.after(head, secrets.randbelow)
         trial = call_in(block)
     sell, buy, allowance = reads
-    before = _Before(
+    before = verdict.WalletBefore(
         sell=(yield from perform(sell)),
         buy=(yield from perform(buy)),
-        allowed=(yield from perform(allowance)),
+        allowance=(yield from perform(allowance)),
     )
     try:
         tried = yield from _tried(trial, block, call_in)
@@ -94,7 +99,7 @@ def simulate_swap(
             raise UnsafeQuote(f"your node cannot try the swap ({error}): not signed") from error
         quote_checks.check_unsimulated(quote)
         return SwapSimulation(None, str(error))
-    return _judge(tried, quote, request, before)
+    return _judge(tried, terms, before, quote.mev_protection.transaction_params.gas_limit)
 
 
 def _balances(
@@ -109,10 +114,10 @@ def _balances(
 
 
 def _tried(
-    trial: node_calls.NodeCall["_Outcome"],
+    trial: node_calls.NodeCall[RanTrial],
     block: codec.NextBlock,
-    call_in: Callable[[codec.NextBlock], node_calls.NodeCall["_Outcome"]],
-) -> Flow["_Outcome"]:
+    call_in: Callable[[codec.NextBlock], node_calls.NodeCall[RanTrial]],
+) -> Flow[RanTrial]:
     while True:
         try:
             return (yield from perform(trial))
@@ -129,49 +134,33 @@ def _lacks_method(error: NodeRpcError) -> bool:
     )
 
 
-def _call(
-    quote: SwapQuoteResponse,
-    request: quote_checks.SwapRequest,
-    block: codec.NextBlock,
-    *,
-    is_batched: bool,
-) -> node_calls.NodeCall["_Outcome"]:
-    """Return the call that simulates the swap in `block`.
+def trial_of(
+    quote: SwapQuoteResponse, request: quote_checks.SwapRequest, *, is_batched: bool
+) -> SwapTrial:
+    """Return the trial of a quote that `check_quote` accepts."""
+    router, buy = from_any_case(quote.dex_route.target), from_any_case(request.buy_token)
+    data = bytes.fromhex(quote.dex_route.data[2:])
+    return SwapTrial(
+        wallet=from_any_case(request.wallet),
+        router=router,
+        sell_token=from_any_case(request.sell_token),
+        sell_amount=request.sell_amount,
+        buy_token=buy,
+        min_buy_amount=quote.min_buy_amount,
+        payer=payer(router, data, buy) if quote_checks.measures_itself(quote) else None,
+        is_batched=is_batched,
+    )
 
-    The block after it reads both balances. If the router compares a balance of its own, that block
-    also measures a fee on transfer: by a transfer from the payer to the wallet, and by one from the
-    wallet to a random address. The nonce is not set: a contract cannot read it, and a node refuses
-    one that follows a pending transaction.
-    """
-    wallet = from_any_case(request.wallet)
-    sell, buy = from_any_case(request.sell_token), from_any_case(request.buy_token)
-    steps = [(token, erc20.balance_of(wallet)) for token in (sell, buy)]
-    code: dict[str, object] = {}
-    if quote_checks.measures_itself(quote):
-        probe = _probe(quote, request)
-        steps += probe.steps()
-        code = {probe.payer: {"code": "0x" + forwarder(probe.token).hex()}}
-    if is_batched:
-        router = from_any_case(quote.dex_route.target)
-        steps.append((sell, erc20.allowance(wallet, router)))
-    blocks = [
-        {
-            "blockOverrides": block.overrides(),
-            "stateOverrides": block.history(),
-            "calls": [_swap(quote, wallet)],
-        },
-        {
-            "blockOverrides": block.overrides(later=1),
-            "stateOverrides": {wallet: {"balance": _reader_wei(block, len(steps))}} | code,
-            "calls": [
-                codec.call_object(wallet, to, data, gas=codec.VIEW_GAS, max_fee=block.view_fee)
-                for to, data in steps
-            ],
-        },
-    ]
-    params = codec.blocks_call(blocks, block.tag, validation=True, transfers=True).params
+
+def _call(
+    trial: SwapTrial, swap: Mapping[str, object], block: codec.NextBlock
+) -> node_calls.NodeCall[RanTrial]:
+    """Return the call that simulates the swap in `block`."""
+    below = secrets.randbelow
+    after = after_swap(trial, block, reader(trial.wallet, block, below), below)
+    call = trial_call(block, swap, after, {})
     return node_calls.NodeCall(
-        codec.METHOD, params, lambda result: _results(result, len(steps), is_batched=is_batched)
+        call.method, call.params, lambda result: read_trial(msgspec.json.encode(result), trial)
     )
 
 
@@ -188,126 +177,34 @@ def _swap(quote: SwapQuoteResponse, wallet: Address) -> dict[str, object]:
     )
 
 
-def _reader_wei(block: codec.NextBlock, calls: int) -> str:
-    """Return an ETH balance that pays for the calls after the swap."""
-    return hex(codec.plausible_wei(calls * codec.VIEW_GAS * block.view_fee, secrets.randbelow))
-
-
-def _probe(quote: SwapQuoteResponse, request: quote_checks.SwapRequest) -> TransferFeeProbe:
-    target, buy = from_any_case(quote.dex_route.target), from_any_case(request.buy_token)
-    return TransferFeeProbe(
-        wallet=from_any_case(request.wallet),
-        payer=payer(target, bytes.fromhex(quote.dex_route.data[2:]), buy),
-        collector=codec.unused_address(secrets.randbelow),
-        token=buy,
-        part=quote.min_buy_amount,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """Balances of the wallet and allowance of the router before the swap, in smallest units."""
-
-    sell: int
-    buy: int
-    allowed: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """Results of the simulated calls; `probe` has those of `TransferFeeProbe`, or is empty.
-
-    `left` is the router's allowance after a batch; None for a plain swap.
-    """
-
-    swap: codec.SimulatedCall
-    sell: codec.SimulatedCall
-    buy: codec.SimulatedCall
-    probe: tuple[codec.SimulatedCall, ...]
-    left: codec.SimulatedCall | None = None
-
-
-def _results(result: Any, count: int, *, is_batched: bool) -> _Outcome:
-    (_, (swap,)), (_, (sell, buy, *probe)) = codec.read_blocks(
-        msgspec.json.encode(result), 1, count
-    )
-    left = probe.pop() if is_batched else None
-    return _Outcome(swap, sell, buy, tuple(probe), left)
-
-
 def _judge(
-    tried: _Outcome, quote: SwapQuoteResponse, request: quote_checks.SwapRequest, before: _Before
+    tried: RanTrial, trial: SwapTrial, before: verdict.WalletBefore, gas_limit: int
 ) -> SwapSimulation:
-    swap = tried.swap
-    if not swap.succeeded:
-        why = "" if swap.reason == codec.NO_REASON else f": {swap.reason}"
-        raise UnsafeQuote(f"tried on your node the swap reverts{why}: not signed")
-    bounds = SwapBounds(
-        wallet=from_any_case(request.wallet),
-        router=from_any_case(quote.dex_route.target),
-        sell_token=from_any_case(request.sell_token),
-        sell_amount=request.sell_amount,
-        allowance=before.allowed if tried.left is None else request.sell_amount,
-    )
-    if tried.left is not None and tried.left.number != 0:
-        raise UnsafeQuote("tried on your node it leaves the router an allowance: not signed")
-    left = _amount(tried.sell)
     try:
-        logs = codec.logs_about(bounds.wallet, swap.logs)
+        result = verdict.judged(trial, tried, before)
     except MalformedResult as error:
         raise UnexpectedResponse(str(error)) from error
-    if logs is None:
-        raise UnsafeQuote("tried on your node it logs too much about the wallet: not signed")
-    broken = broken_rule(logs, bounds, balance_before=before.sell, balance_after=left)
-    if broken is not None:
-        raise UnsafeQuote(f"tried on your node {broken}: not signed")
-    delivers = _amount(tried.buy) - before.buy
-    if delivers < quote.min_buy_amount:
+    match verdict.fault(result, trial.min_buy_amount):
+        case verdict.Fault.UNKNOWN:
+            raise UnsafeQuote(f"{result.reason} on your node: not signed")
+        case verdict.Fault.REVERTS:
+            why = "" if result.reason == codec.NO_REASON else f": {result.reason}"
+            raise UnsafeQuote(f"tried on your node the swap reverts{why}: not signed")
+        case verdict.Fault.BREAKS_A_RULE if result.takes_fee:
+            raise UnsafeQuote(
+                f"tried on your node {trial.buy_token} takes a fee on transfer, or cannot be sent"
+                " on, and this router's minimum holds only before that: not signed"
+            )
+        case verdict.Fault.BREAKS_A_RULE:
+            raise UnsafeQuote(f"tried on your node {result.broken}: not signed")
+        case verdict.Fault.SHORT:
+            raise UnsafeQuote(
+                f"tried on your node it delivers {result.received}, not {trial.min_buy_amount}:"
+                " not signed"
+            )
+    used = result.gas_used or 0
+    if verdict.exceeds_gas(gas_limit, used):
         raise UnsafeQuote(
-            f"tried on your node it delivers {delivers}, not {quote.min_buy_amount}: not signed"
+            f"its gas limit is {gas_limit}, though it uses {used} tried on your node: not signed"
         )
-    if quote_checks.measures_itself(quote):
-        credited = arrived(logs, bounds.wallet, from_any_case(request.buy_token))
-        _check_fee(tried, quote, missing=credited - delivers)
-    _check_gas(quote, swap.gas_used)
-    return SwapSimulation(delivers, gas_used=swap.gas_used)
-
-
-def _check_gas(quote: SwapQuoteResponse, used: int) -> None:
-    """Refuse a gas limit far above the gas used, which could cost much more. Raises UnsafeQuote.
-
-    A service sets up to 2.5 times the peak. The peak is up to a quarter above the gas used after
-    refunds (EIP-3529). Small limits do not justify a second simulation.
-    """
-    limit = quote.mev_protection.transaction_params.gas_limit
-    most = max(used * _GAS_MULTIPLE_HALVES // 2, _MODEST_GAS)
-    if limit > most:
-        raise UnsafeQuote(
-            f"its gas limit is {limit}, though it uses {used} tried on your node: not signed"
-        )
-
-
-def _check_fee(tried: _Outcome, quote: SwapQuoteResponse, missing: int) -> None:
-    """Refuse a buy token with a fee on transfer, which the quote's router does not detect.
-
-    `missing` is the amount in the token's logs minus the amount received. Raises UnsafeQuote.
-    """
-    if missing > 0 or not _is_whole(tried, quote.min_buy_amount):
-        raise UnsafeQuote(
-            f"tried on your node {quote.buy_token} takes a fee on transfer, or cannot be sent on,"
-            " and this router's minimum holds only before that: not signed"
-        )
-
-
-def _is_whole(tried: _Outcome, part: int) -> bool:
-    """Return whether all steps of the probe succeeded, and none of `part` was lost on the way."""
-    if any(not step.succeeded for step in tried.probe):
-        return False
-    _, _, back, _, collected = tried.probe
-    return not lost(part, _amount(tried.buy), _amount(back), _amount(collected))
-
-
-def _amount(view: codec.SimulatedCall) -> int:
-    if view.number is None:
-        raise UnsafeQuote("a token does not tell the wallet's balance on your node: not signed")
-    return view.number
+    return SwapSimulation(result.received, gas_used=used)

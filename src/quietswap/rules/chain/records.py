@@ -27,13 +27,14 @@ class AccountState:
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
     """Simulation result of one route: `received` in smallest units of the buy token, `gas` as
-    maxUsedGas.
+    maxUsedGas, `gas_used` after refunds.
 
     `succeeded` is None if the route could not be simulated. `broken` names the rule that a
-    successful swap breaks for the wallet. The transaction must be issued with exactly `gas_limit`,
-    because a contract can read it. `block` identifies the simulated block and its parent; only
-    results of the same block are comparable. Without `exact` a contract could distinguish the
-    simulation from the transaction: by gas price or base fee.
+    successful swap breaks for the wallet, and `takes_fee` whether that is a fee on transfer. The
+    transaction must be issued with exactly `gas_limit`, because a contract can read it. `block`
+    identifies the simulated block and its parent; only results of the same block are comparable.
+    Without `exact` a contract could distinguish the simulation from the transaction: by gas price
+    or base fee.
     """
 
     succeeded: bool | None
@@ -44,6 +45,8 @@ class SimulationResult:
     gas_limit: int | None = None
     block: str | None = field(default=None, compare=False)
     exact: bool = field(default=True, compare=False)
+    gas_used: int | None = field(default=None, compare=False)
+    takes_fee: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

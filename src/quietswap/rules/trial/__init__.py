@@ -1,1 +1,1 @@
-"""The trial of a transaction in the next block: how it is written and read."""
+"""The trial of a swap in the next block: how it is built, read and judged."""

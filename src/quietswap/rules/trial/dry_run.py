@@ -1,8 +1,7 @@
 """Dry runs of signed swaps: requests to the node, and the meaning of its responses.
 
-As in `routes.py`, the first simulated block contains only the swap, with the signed fields
-and without overrides. The second block reads the wallet's balance. The nonce is not set: a contract
-cannot read it, and the node would reject a transaction that follows another pending one.
+As in every trial (`swap_trial.py`), the first block contains only the swap, here with the signed
+fields and without overrides. In the block after it the wallet reads its balance.
 
 Without eth_simulateV1, an eth_call shows whether the swap reverts.
 """
@@ -13,6 +12,16 @@ from quietswap.rules.chain.records import DryRun, NodeUnavailable, SignedSwap
 from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject, hex_bytes
 from quietswap.rules.tokens import erc20
 from quietswap.rules.trial import codec
+from quietswap.rules.trial.swap_trial import (
+    StateOverrides,
+    merged,
+    reader,
+    trial_call,
+    view,
+    views_block,
+    views_call,
+)
+from quietswap.rules.trial.verdict import delivered
 
 
 class DryRunCodec:
@@ -27,35 +36,17 @@ class DryRunCodec:
         return [self._before(block), *(self._run(block, swap) for swap in self._swaps)]
 
     def _before(self, block: codec.NextBlock) -> RpcCall:
-        only = {
-            "blockOverrides": block.overrides(),
-            "stateOverrides": self._rich(block, *self._swaps),
-            "calls": [self._balance(block, swap) for swap in self._swaps],
-        }
-        return codec.blocks_call([only], block.tag, validation=block.exact)
+        readers = merged(*(self._reader(block, swap) for swap in self._swaps))
+        calls = [_balance(block, swap) for swap in self._swaps]
+        return views_call(block, views_block(block, calls, readers, later=0))
 
     def _run(self, block: codec.NextBlock, swap: SignedSwap) -> RpcCall:
-        first = {
-            "blockOverrides": block.overrides(),
-            "stateOverrides": block.history(),
-            "calls": [fields_of(swap)],
-        }
-        second = {
-            "blockOverrides": block.overrides(later=1),
-            "stateOverrides": self._rich(block, swap),
-            "calls": [self._balance(block, swap)],
-        }
-        return codec.blocks_call([first, second], block.tag, validation=block.exact)
+        reads = [_balance(block, swap)]
+        after = views_block(block, reads, self._reader(block, swap), later=1)
+        return trial_call(block, fields_of(swap), after, {})
 
-    def _balance(self, block: codec.NextBlock, swap: SignedSwap) -> dict[str, object]:
-        data = erc20.balance_of(swap.wallet)
-        fee = block.view_fee
-        return codec.call_object(swap.wallet, swap.buy_token, data, gas=codec.VIEW_GAS, max_fee=fee)
-
-    def _rich(self, block: codec.NextBlock, *swaps: SignedSwap) -> dict[str, object]:
-        """Return ETH balance overrides that pay for the view calls after the swap."""
-        needed = len(self._swaps) * codec.VIEW_GAS * block.view_fee
-        return {s.wallet: {"balance": hex(codec.plausible_wei(needed, self._below))} for s in swaps}
+    def _reader(self, block: codec.NextBlock, swap: SignedSwap) -> StateOverrides:
+        return reader(swap.wallet, block, self._below, views=len(self._swaps))
 
     def read(self, results: Sequence[Result]) -> list[DryRun]:
         first, *runs = results
@@ -67,6 +58,10 @@ class DryRunCodec:
             return [DryRun(None, reason=str(error))] * len(self._swaps)
         pairs = zip(runs, before, strict=True)
         return [_read(run, number, held.number) for run, held in pairs]
+
+
+def _balance(block: codec.NextBlock, swap: SignedSwap) -> dict[str, object]:
+    return view(block, swap.wallet, swap.buy_token, erc20.balance_of(swap.wallet))
 
 
 def fields_of(swap: SignedSwap) -> dict[str, object]:
@@ -98,10 +93,8 @@ def _read(result: Result, number: str, before: int | None) -> DryRun:
         (at, (swap,)), (_, (after,)) = codec.read_blocks(result, 1, 1)
     except NodeUnavailable as error:
         return DryRun(None, reason=str(error))
-    if not swap.succeeded:
-        return DryRun(False, reason=swap.reason)
-    if at != number:
+    trial = delivered(swap, before, after.number)
+    if trial.succeeded is not False and at != number:
         return DryRun(None, reason="a new block came during the simulation")
-    if before is None or after.number is None:
-        return DryRun(None, reason="the buy token does not tell the wallet's balance")
-    return DryRun(True, max(after.number - before, 0))
+    received = None if trial.received is None else max(trial.received, 0)
+    return DryRun(trial.succeeded, received, trial.reason or "")

@@ -1,26 +1,23 @@
-"""The simulation of one swap: requests to the node, and the meaning of its responses.
+"""The trials of many candidates in one quote: all payloads on the same block, from the same state.
 
-The first block of a payload contains only the swap, with fees and gas limit of the transaction that
-would be issued. The second block reads the balances. For a router that compares its own balance
-with the minimum, it also measures the transfer fee of the buy token.
+The limit of gas and the fees are those of the transaction that would be issued. What a payload
+contains says `swap_trial.py`, and `verdict.py` whether its result is good.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from quietswap.rules.chain.records import AccountState, SimulationResult
 from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.rules.quotes.quote import Route, RouteRequest
-from quietswap.rules.quotes.transfer_fee_measurement import STEPS, TransferFeeProbe, forwarder, lost
-from quietswap.rules.routers.method import Measure
 from quietswap.rules.safety.calldata import payer
-from quietswap.rules.safety.methods import measure
-from quietswap.rules.safety.wallet_effects import SwapBounds, arrived, broken_rule
 from quietswap.rules.tokens import erc20
-from quietswap.rules.trial import codec
+from quietswap.rules.trial import codec, swap_trial, verdict
 from quietswap.rules.trial.state_override import StateOverride
+from quietswap.rules.trial.swap_trial import StateOverrides, SwapTrial, merged
+from quietswap.rules.trial.verdict import WalletBefore
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
 
@@ -35,12 +32,10 @@ RanSwap = tuple[SimulationResult, int]
 
 OTHER_BLOCK = "a new block came during the simulation"
 
-_MOST_VIEWS = 20
-
 
 def measures_itself(route: Route) -> bool:
     """Return whether the router compares its own balance; True if unknown."""
-    return measure(route.target, route.data) is not Measure.RECIPIENT
+    return swap_trial.measures_itself(route.target, route.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +51,13 @@ class BalancesBefore:
     allowances: Mapping[Address, int | None]
 
 
-_Frame = tuple[msgspec.Raw, msgspec.Raw, Mapping[Address, dict[str, dict[str, str]]]]
+_Frame = tuple[msgspec.Raw, msgspec.Raw]
 
 
 class RouteSimulationCodec:
     """Builds and reads the simulations of one request. `below` returns random numbers."""
 
-    _further = 0
-    """Views that a subclass appends to the second block."""
+    is_batched = False
     dearest_view = 0
     """Gas of the dearest view of the two tokens so far."""
 
@@ -86,92 +80,72 @@ class RouteSimulationCodec:
         self.override = override
         self.below = below
         self.measures_itself = measures_itself
-        self._view_fee = self._max_fee(codec.VIEW_GAS)
-        self._reader_wei = codec.plausible_wei(_MOST_VIEWS * codec.VIEW_GAS * self._view_fee, below)
-        held = erc20.balance_of(request.wallet)
-        self._balances = [self._view(self.sell, held), self._view(request.buy.address, held)]
+        self._reader = swap_trial.reader(request.wallet, block, below)
         self._before: dict[codec.NextBlock, msgspec.Raw] = {}
         self._frames: dict[codec.NextBlock, _Frame] = {}
 
     def obstacle(self, route: Route) -> str | None:
         return self.override.obstacle(route.spender)
 
+    def trial(self, route: Route) -> SwapTrial:
+        request, target, data = self.request, route.target, route.data
+        return SwapTrial(
+            wallet=request.wallet,
+            router=route.spender,
+            sell_token=self.sell,
+            sell_amount=request.sell_amount,
+            buy_token=request.buy.address,
+            min_buy_amount=route.min_buy_amount,
+            payer=payer(target, data, request.buy.address) if self.measures_itself(route) else None,
+            is_batched=self.is_batched,
+        )
+
     def before_call(self, block: codec.NextBlock) -> RpcCall:
         """Return the simulation that reads both balances and the allowance of each spender."""
         only = self._before.get(block)
         if only is None:
             only = self._before[block] = msgspec.Raw(msgspec.json.encode(self._only(block)))
-        return codec.blocks_call([only], block.tag, validation=block.exact)
+        return swap_trial.views_call(block, only)
 
     def _only(self, block: codec.NextBlock) -> dict[str, object]:
         wallet = self.request.wallet
         words: dict[int, int] = {}
         for spender in self._spenders:
             words |= self.override.words(spender)
-        approved = [self._view(self.sell, erc20.allowance(wallet, s)) for s in self._spenders]
-        return {
-            "blockOverrides": self._frame(block)[0],
-            "stateOverrides": self._overrides(words, self._reader_wei),
-            "calls": self._balances + approved,
-        }
+        held = erc20.balance_of(wallet)
+        views = [(self.sell, held), (self.request.buy.address, held)]
+        views += [(self.sell, erc20.allowance(wallet, spender)) for spender in self._spenders]
+        calls = [swap_trial.view(block, wallet, to, data) for to, data in views]
+        state = merged(self._reader, self._written(words))
+        return swap_trial.views_block(block, calls, state, later=0)
 
     def swap_call(self, block: codec.NextBlock, route: Route, limit: int) -> RpcCall:
+        wallet, trial = self.request.wallet, self.trial(route)
         fee = self._max_fee(limit)
-        lacks_wei = self._eth < limit * fee
-        wei = codec.plausible_wei(limit * fee, self.below) if lacks_wei else None
+        wei: StateOverrides = {}
+        if self._eth < limit * fee:
+            wei = swap_trial.plausible_balance(wallet, limit * fee, self.below)
         to, data = self._called(route)
-        call = codec.call_object(
-            self.request.wallet, to, data, value=route.value, gas=limit, max_fee=fee
-        )
-        overrides, reads, history = self._frame(block)
-        state = self._overrides(self.override.words(route.spender), wei)
-        for address, fields in history.items():
-            state[address] = state.get(address, {}) | fields  # the wallet may be one of the two
-        first = {
-            "blockOverrides": overrides,
-            "stateOverrides": state,
-            "calls": [call],
-        }
-        second = self._probing(block, route) if self.measures_itself(route) else reads
-        return codec.blocks_call([first, second], block.tag, validation=block.exact, transfers=True)
+        call = codec.call_object(wallet, to, data, value=route.value, gas=limit, max_fee=fee)
+        overrides, reads = self._frame(block, trial)
+        state = merged(wei, self._written(self.override.words(route.spender)))
+        after = reads if trial.payer is None else self._after(trial, block)
+        return swap_trial.trial_call(block, call, after, state, overrides)
 
     def _called(self, route: Route) -> tuple[Address, bytes]:
         return route.target, route.data
 
-    def _frame(self, block: codec.NextBlock) -> _Frame:
-        """Return the common part of all payloads: overrides and second block as JSON, history."""
+    def _frame(self, block: codec.NextBlock, trial: SwapTrial) -> _Frame:
+        """Return the common part of all payloads as JSON: overrides and the block of views."""
         frame = self._frames.get(block)
         if frame is None:
-            parts = block.overrides(), self._second(block, self._balances)
+            parts = block.overrides(), self._after(replace(trial, payer=None), block)
             first, second = (msgspec.Raw(msgspec.json.encode(part)) for part in parts)
-            frame = self._frames[block] = first, second, block.history()
+            frame = self._frames[block] = first, second
         return frame
 
-    def _second(self, block: codec.NextBlock, calls: Sequence[object]) -> dict[str, object]:
-        return {
-            "blockOverrides": block.overrides(later=1),
-            "stateOverrides": self._overrides({}, self._reader_wei),
-            "calls": calls,
-        }
-
-    def _probing(self, block: codec.NextBlock, route: Route) -> dict[str, object]:
-        """Return the second block, with the measurement of the transfer fee."""
-        probe = self._probe(route)
-        steps = [self._view(target, data) for target, data in probe.steps()]
-        second = self._second(block, [*self._balances, *steps])
-        overrides = self._overrides({}, self._reader_wei)
-        overrides.setdefault(probe.payer, {})["code"] = "0x" + forwarder(probe.token).hex()
-        return second | {"stateOverrides": overrides}
-
-    def _probe(self, route: Route) -> TransferFeeProbe:
-        buy = self.request.buy.address
-        collector = codec.unused_address(self.below)
-        paid_by = payer(route.target, route.data, buy)
-        return TransferFeeProbe(self.request.wallet, paid_by, collector, buy, route.min_buy_amount)
-
-    def _view(self, target: Address, data: bytes) -> dict[str, object]:
-        fee = self._view_fee
-        return codec.call_object(self.request.wallet, target, data, gas=codec.VIEW_GAS, max_fee=fee)
+    def _after(self, trial: SwapTrial, block: codec.NextBlock) -> dict[str, object]:
+        return swap_trial.after_swap(trial, block, self._reader, self.below)
 
     def _max_fee(self, limit: int) -> int:
         return fees.max_fee_per_gas(
@@ -181,17 +155,10 @@ class RouteSimulationCodec:
             balance=self._eth,
         )
 
-    def _overrides(
-        self, words: Mapping[int, int], wei: int | None
-    ) -> dict[Address, dict[str, object]]:
-        """Return them by address. The wallet may be the sell token: anybody may ask for that."""
-        overrides: dict[Address, dict[str, object]] = {}
-        if wei is not None:
-            overrides[self.request.wallet] = {"balance": hex(wei)}
-        if words:
-            state = {codec.hex_word(slot): codec.hex_word(word) for slot, word in words.items()}
-            overrides.setdefault(self.sell, {})["stateDiff"] = state
-        return overrides
+    def _written(self, words: Mapping[int, int]) -> StateOverrides:
+        """Return the override of storage slots of the sell token."""
+        state = {codec.hex_word(slot): codec.hex_word(word) for slot, word in words.items()}
+        return {self.sell: {"stateDiff": state}} if state else {}
 
     def read_before(self, result: Result) -> BalancesBefore | str:
         """Return the balances before the swaps, or the reason for none. Raises NodeUnavailable."""
@@ -215,81 +182,27 @@ class RouteSimulationCodec:
     def _read(self, result: Result, before: BalancesBefore, route: Route, limit: int) -> RanSwap:
         if isinstance(result, RpcErrorObject):
             return SimulationResult(None, reason=_not_simulated(result)), 0
-        after_count = 2 + self._further + (STEPS if self.measures_itself(route) else 0)
-        (block, (swap,)), (_, after) = codec.read_blocks(result, 1, after_count)
-        self._note_views(after)
-        if block != before.block:
+        trial = self.trial(route)
+        ran = swap_trial.read_trial(result, trial)
+        self._note_views(ran.views)
+        if ran.block != before.block:
             return SimulationResult(None, reason=OTHER_BLOCK), 0
-        held, approved = before.sell or 0, before.allowances[route.spender]
-        if min(
-            held, self._approved(before, route)
-        ) < self.request.sell_amount or not self.override.reads_back(
-            route.spender, before.sell, approved
-        ):
+        allowance = before.allowances[route.spender]
+        lacks = (before.sell or 0) < trial.sell_amount
+        unapproved = not trial.is_batched and (allowance or 0) < trial.sell_amount
+        reads_back = self.override.reads_back(route.spender, before.sell, allowance)
+        if lacks or unapproved or not reads_back:
             reason = "the sell token does not return the balance or allowance of the swap"
             return SimulationResult(None, reason=reason), 0
-        if not swap.succeeded:
-            reverted = SimulationResult(False, reason=swap.reason, gas_limit=limit, block=block)
-            return reverted, swap.gas
-        sell, buy = after[0].number, after[1].number
-        if before.buy is None or buy is None or sell is None:
-            which = "sell" if sell is None else "buy"
-            reason = f"the {which} token does not tell the wallet's balance"
-            return SimulationResult(None, reason=reason), 0
-        received = max(buy - before.buy, 0)
-        broken = self._broken(swap, before, route, received, after)
-        return SimulationResult(True, received, swap.gas, None, broken, limit, block), swap.gas
+        wallet = WalletBefore(before.sell, before.buy, allowance)
+        judged = verdict.judged(trial, ran, wallet)
+        if judged.succeeded is None:
+            return judged, 0
+        received = None if judged.received is None else max(judged.received, 0)
+        return replace(judged, received=received, gas_limit=limit, block=ran.block), ran.swap.gas
 
     def _note_views(self, views: Iterable[codec.SimulatedCall]) -> None:
         self.dearest_view = max(self.dearest_view, *(view.gas for view in views))
-
-    def _approved(self, before: BalancesBefore, route: Route) -> int:
-        """Return what the router may move when the swap begins."""
-        return before.allowances[route.spender] or 0
-
-    def _broken(
-        self,
-        swap: codec.SimulatedCall,
-        before: BalancesBefore,
-        route: Route,
-        received: int,
-        after: Sequence[codec.SimulatedCall],
-    ) -> str | None:
-        """Return the rule that a successful swap breaks for the wallet, or None."""
-        wallet = self.request.wallet
-        logs = codec.logs_about(wallet, swap.logs)
-        if logs is None:
-            return "its logs about the wallet are too many or too large to be read"
-        approved, amount = self._approved(before, route), self.request.sell_amount
-        broken = broken_rule(
-            logs,
-            SwapBounds(wallet, route.spender, self.sell, amount, approved),
-            balance_before=before.sell,
-            balance_after=after[0].number,
-        )
-        if broken is not None or not self.measures_itself(route):
-            return broken
-        announced = arrived(logs, wallet, self.request.buy.address)
-        return _transfer_fee(route.min_buy_amount, after[1:], announced - received)
-
-
-def _transfer_fee(sent: int, views: Sequence[codec.SimulatedCall], missing: int) -> str | None:
-    """Return the reason if the buy token takes a transfer fee, which the router does not detect.
-
-    The wallet received less than the logs of the swap show, or less than the probe sent.
-    """
-    held, *steps = views
-    _, _, back, _, collected = steps
-    rule = "and this router's minimum holds only before it"
-    if missing > 0:
-        return f"{missing} of the buy token were taken as a fee on transfer, {rule}"
-    unknown = any(not step.succeeded for step in steps) or held.number is None
-    if unknown or back.number is None or collected.number is None:
-        return f"the buy token's fee on transfer cannot be measured, {rule}"
-    gone = lost(sent, held.number or 0, back.number, collected.number)
-    if gone > 0:
-        return f"the buy token takes a fee on transfer ({gone} of {sent}), {rule}"
-    return None
 
 
 def _not_simulated(error: RpcErrorObject) -> str:

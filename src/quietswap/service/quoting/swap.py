@@ -37,6 +37,7 @@ from quietswap.rules.routers.method import Measure
 from quietswap.rules.safety.methods import measure
 from quietswap.rules.safety.wallet_effects import QuoteIssues, find_issues
 from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE, Token, TokenPolicy
+from quietswap.rules.trial.verdict import Fault, fault
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
@@ -386,12 +387,14 @@ def _obstacle(quote: SwapQuote, collected: CollectedRoutes) -> str | None:
 
 
 def _fault(run: SimulationResult, route: Route) -> str | None:
-    if run.succeeded is None:
-        return f"it could not be simulated: {run.reason}"
-    if not run.succeeded:
-        return f"it would revert: {run.reason}"
-    if run.broken is not None:
-        return run.broken
-    if run.received is None or run.received < route.min_buy_amount:
-        return f"it delivers {run.received or 0}, less than its minimum {route.min_buy_amount}"
-    return None
+    match fault(run, route.min_buy_amount):
+        case None:
+            return None
+        case Fault.UNKNOWN:
+            return f"it could not be simulated: {run.reason}"
+        case Fault.REVERTS:
+            return f"it would revert: {run.reason}"
+        case Fault.BREAKS_A_RULE:
+            return run.broken
+        case Fault.SHORT:
+            return f"it delivers {run.received or 0}, less than its minimum {route.min_buy_amount}"

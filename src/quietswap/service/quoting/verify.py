@@ -26,6 +26,7 @@ from quietswap.rules.quotes.scoring import Candidate
 from quietswap.rules.routers.method import Measure
 from quietswap.rules.safety.methods import is_unproven, measure
 from quietswap.rules.tokens.token import WITHOUT_TRANSFER_FEE
+from quietswap.rules.trial.verdict import Fault, fault
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
 from quietswap.rules.vendors import zeroex
@@ -186,18 +187,19 @@ class VerifyRoutes:
 
     @staticmethod
     def _verdict(route: Route, simulation: SimulationResult) -> VerificationResult:
-        received, reason = simulation.received, simulation.reason
-        if not simulation.succeeded:
-            return VerificationResult(
-                route, None, SourceOutcome.REVERTED, reason=reason or "the swap reverts"
-            )
-        if simulation.broken is not None:
-            return VerificationResult(
-                route, None, SourceOutcome.UNSAFE, received, simulation.broken
-            )
-        if received is None or received < route.min_buy_amount:
-            short = f"delivers {received or 0}, less than its minimum {route.min_buy_amount}"
-            return VerificationResult(route, None, SourceOutcome.SHORT_DELIVERY, received, short)
+        received = simulation.received
+        match fault(simulation, route.min_buy_amount):
+            case Fault.UNKNOWN | Fault.REVERTS:
+                reason = simulation.reason or "the swap reverts"
+                return VerificationResult(route, None, SourceOutcome.REVERTED, reason=reason)
+            case Fault.BREAKS_A_RULE:
+                broken = simulation.broken
+                return VerificationResult(route, None, SourceOutcome.UNSAFE, received, broken)
+            case Fault.SHORT:
+                short = f"delivers {received or 0}, less than its minimum {route.min_buy_amount}"
+                return VerificationResult(
+                    route, None, SourceOutcome.SHORT_DELIVERY, received, short
+                )
         gas = simulation.gas or fees.unsimulated_gas(route.gas, len(route.path) - 1)
         candidate = Candidate(
             route, VerificationStatus.VERIFIED, received, gas, simulation.gas_limit

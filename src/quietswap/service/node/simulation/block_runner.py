@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from quietswap.rules.chain.records import Head
 from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
-from quietswap.rules.trial import codec
+from quietswap.rules.trial import codec, swap_trial
 from quietswap.rules.tx import address as addresses
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import CircuitBreaker
@@ -82,15 +82,9 @@ class BlockRunner:
     async def _refuses(self, block: codec.NextBlock) -> bool:
         """Return whether the node refuses this block, whoever calls in it."""
         nobody = addresses.from_bytes(codec.unused_address(self._below))
-        wei = codec.plausible_wei(codec.VIEW_GAS * block.view_fee, self._below)
-        only = {
-            "blockOverrides": block.overrides(),
-            "stateOverrides": {nobody: {"balance": hex(wei)}},
-            "calls": [
-                codec.call_object(nobody, nobody, b"", gas=codec.VIEW_GAS, max_fee=block.view_fee)
-            ],
-        }
-        call = codec.blocks_call([only], block.tag, validation=block.exact)
+        view = swap_trial.view(block, nobody, nobody, b"")
+        pays = swap_trial.reader(nobody, block, self._below, views=1)
+        call = swap_trial.views_call(block, swap_trial.views_block(block, [view], pays, later=0))
         [result] = await reads.from_block(self._rpc, self._clock, block.head.number, [call])
         return isinstance(result, RpcErrorObject)
 
