@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from quietswap.rules.vendors import NEED_KEY, UNBINDABLE, VENDORS
+from quietswap.rules.vendors import NEED_KEY, VENDORS
 from quietswap.service import settings as schema
 from quietswap.service.server.settings import choices
 from quietswap.service.settings import Section, Settings, SourceConfig
@@ -90,8 +90,7 @@ def _nested(kind: Any) -> type[Section] | None:
 @cache
 def _meanings() -> dict[str, dict[str, str]]:
     """Return the description of each setting by its section: the text below it."""
-    unbindable, need_key = " and ".join(UNBINDABLE), " and ".join(NEED_KEY)
-    words = {"vendors": ", ".join(VENDORS), "unbindable": unbindable, "need_key": need_key}
+    words = {"vendors": ", ".join(VENDORS), "need_key": " and ".join(NEED_KEY)}
     sections = ast.parse(Path(schema.__file__).read_text("utf-8")).body
     return {
         section.name: {

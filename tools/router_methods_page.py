@@ -68,10 +68,9 @@ def _methods() -> Iterator[str]:
 
 def _bound(row: RouterMethod) -> str:
     assert row.layout is not None
-    state = "" if row.bound else " (not proven)"
     measured = "the router" if row.measure == "self" else "the recipient"
     cells = (
-        f"`{row.name}` `{row.selector}`{state}",
+        f"`{row.name}` `{row.selector}`",
         _terms(row, row.layout),
         row.enforced_by,
         row.refuses,

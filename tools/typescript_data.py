@@ -176,7 +176,7 @@ def _refusals(rows: list[RouterMethod]) -> dict[str, list[str]]:
     """Return the methods without a proof, each as selector and name, by their reason."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        if row.layout is None or not row.bound:
+        if row.layout is None:
             found.setdefault(row.refuses, []).append(f"{row.selector} {row.name}")
     return found
 

@@ -35,7 +35,7 @@ from quietswap.service.server.factories import make_adapter
 from quietswap.service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("kyberswap", "velora", "sushi", "openocean")
+SOURCES = ("kyberswap", "velora", "sushi")
 SELL, BUY = TOKENS["WETH"], TOKENS["USDC"]
 SELL_AMOUNT = 10**18
 SLIPPAGE_BPS = 50
@@ -46,7 +46,6 @@ _SIZES = {
     "/kyberswap/ethereum/api/v1/route/build": 7_000,
     "/velora/swap": 8_000,
     "/sushi/swap/v7/1": 4_000,
-    "/openocean/v4/1/swap": 18_000,
 }
 """Bytes of an answer, by path: a real route has more legs than the sandbox's, and says more."""
 

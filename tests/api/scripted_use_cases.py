@@ -92,7 +92,6 @@ def swap_quote(**changes: Any) -> SwapQuote:
             source="kyberswap", dex="uniswap-v3", target=ROUTER, spender=ROUTER, value=0,
             data=PARAMS.data, path=(WETH, USDC), buy_amount=3_000_000_000,
             min_buy_amount=2_985_000_000, gas=200_000, impact_percent=Decimal("0.12"),
-            bound=True,
         ),
         gas=210_000,
         impact_percent=Decimal("0.12"),

@@ -20,7 +20,7 @@ WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 
 
-VENUES = ("kyberswap", "velora", "sushi", "openocean")
+VENUES = ("kyberswap", "velora", "sushi")
 VENDORS_ONLY = {"QUOTES__SOURCES": ",".join(VENUES)}
 """Settings of `tests.e2e.serving` without the own source, where vendors' answers decide."""
 PATIENT = ("--patience", str(WITHIN_S))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.rules.vendors import UNBINDABLE, VENDORS
+from quietswap.rules.vendors import VENDORS
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.vendors.case import cases
@@ -37,15 +37,13 @@ def rows(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {row["source"]: row for row in data["sources"]}
 
 
-def test_every_honest_source_that_can_be_bound_is(served: Served) -> None:
+def test_every_honest_source_is_bound(served: Served) -> None:
     answer = served.town.quote()
     assert answer.status_code == 200, answer.text
     data = answer.json()["data"]
     outcomes = {source: row["outcome"] for source, row in rows(data).items()}
-    assert {outcomes.pop(source) for source in UNBINDABLE} == {"unbound"}
     assert set(outcomes.values()) == {"won", "answered"}, rows(data)
     assert data["verification"]["bound"] is True
-    assert "upgradeable proxy" in rows(data)["openocean"]["reason"]
 
 
 @pytest.mark.parametrize(("source", "fault", "rule"), REFUSED)
@@ -61,7 +59,7 @@ def test_an_attack_is_refused_and_its_rule_named(
     data = answer.json()["data"]
     row = rows(data)[source]
     assert data["source"] != source
-    assert row["outcome"] == ("unbound" if fault == "new_implementation" else "unsafe"), row
+    assert row["outcome"] == "unsafe", row
     assert rule in row["reason"]
 
 
@@ -76,22 +74,3 @@ def test_while_0x_has_removed_its_settlers_it_is_refused(town: Town, tmp_path: P
     assert data["source"] == "sushi"
     assert rows(data)["zeroex"]["outcome"] == "unsafe"
     assert "cannot be proven genuine" in rows(data)["zeroex"]["reason"]
-
-
-def test_what_is_accepted_unproven_is_marked_and_comes_last(town: Town, tmp_path: Path) -> None:
-    settings = {
-        "QUOTES__SOURCES": "openocean,sushi",
-        "QUOTES__SOFT_DEADLINE_S": "3.0",
-        "SOURCE__OPENOCEAN__ACCEPT_UNBOUND": "true",
-    }
-    with serving(town, tmp_path, **settings) as own:
-        both = own.town.quote().json()["data"]
-        town.fault("sushi", "no_route")
-        try:
-            alone = own.town.quote(sellAmount=str(10**18 + 1)).json()["data"]
-        finally:
-            town.heal("sushi")
-    assert (both["source"], both["verification"]["bound"]) == ("sushi", True)
-    assert [entry["source"] for entry in both["alternatives"]] == ["openocean"]
-    assert (alone["source"], alone["verification"]["bound"]) == ("openocean", False)
-    assert "no router is proven to enforce these terms" in alone["verification"]["notes"][0]

@@ -19,10 +19,9 @@ STOPPED_BY_THE_ROUTER = {"lying_executor"}
 
 @pytest.fixture(scope="module")
 def keyless(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    """A service that asks every vendor without a key, and accepts OpenOcean's word."""
+    """A service that asks every vendor without a key."""
     folder = tmp_path_factory.mktemp("keyless")
-    settings = {"SOURCE__OPENOCEAN__ACCEPT_UNBOUND": "true"}
-    with serving(town, folder, QUOTES__SOURCES=",".join(KEYLESS), **settings) as served:
+    with serving(town, folder, QUOTES__SOURCES=",".join(KEYLESS)) as served:
         yield served.town
 
 
@@ -63,9 +62,3 @@ def test_without_an_attack_all_are_verified(keyless: Town, keyed: Town) -> None:
     rows = [row for town in (keyless, keyed) for row in town.quote().json()["data"]["sources"]]
     assert {row["source"] for row in rows} == {*stand_ins()}
     assert {row["outcome"] for row in rows} <= {"won", "answered"}, rows
-
-
-def test_other_code_behind_openoceans_proxy_is_refused(keyless: Town) -> None:
-    row, winner = quoted(keyless, "openocean", "new_implementation")
-    assert row["outcome"] == "unsafe", row
-    assert winner != "openocean"

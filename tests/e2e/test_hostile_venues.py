@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import VENDORS_ONLY, Town
+from tests.e2e.conftest import Town
 from tests.e2e.serving import serving
 
 QUOTES = int(os.environ.get("CAMPAIGN_QUOTES", "20"))
 HOURS = {
     "QUOTES__HARD_DEADLINE_S": "300",
-    "SOURCE__OPENOCEAN__TIMEOUT_S": "300",
-    **VENDORS_ONLY,
+    "SOURCE__ZEROEX__TIMEOUT_S": "300",
+    "SOURCE__ZEROEX__API_KEY": "key",
+    "QUOTES__SOURCES": "kyberswap,velora,sushi,zeroex",
 }
 """A quote that waited for the source that hangs would not be answered in time for any client."""
 
@@ -28,10 +29,10 @@ HOURS = {
 def hostile(town: Town, tmp_path: Path) -> Iterator[Town]:
     with serving(town, tmp_path, QUOTES__SOFT_DEADLINE_S="0.6", **HOURS) as served:
         town.fault("kyberswap", "lie:2.0")
-        town.fault("openocean", "hang")
+        town.fault("zeroex", "hang")
         town.fault("sushi", "foreign_router")
         yield served.town
-        town.heal("kyberswap", "openocean", "sushi")
+        town.heal("kyberswap", "zeroex", "sushi")
 
 
 def test_the_liar_and_the_foreigner_never_win_and_all_are_named(hostile: Town) -> None:
@@ -54,7 +55,7 @@ def test_the_liar_and_the_foreigner_never_win_and_all_are_named(hostile: Town) -
     }  # fmt: skip
     assert {kind for source, kind in outcomes if source == "sushi"} <= {"unsafe", *late}
     assert outcomes["sushi", "unsafe"]
-    assert {kind for source, kind in outcomes if source == "openocean"} <= late
+    assert {kind for source, kind in outcomes if source == "zeroex"} <= late
     slowest = sorted(times)[-max(1, QUOTES // 100)]
     print(f"\n{QUOTES} quotes: p50 {statistics.median(times):.3f} s, p99 {slowest:.3f} s")
     print(dict(outcomes))

@@ -30,6 +30,22 @@ def test_without_a_node_it_names_the_setting_and_the_way_out() -> None:
     assert "quietswap sandbox" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[source.openocean]\naccept_unbound = true\n", "source.openocean.accept_unbound"),
+        ("[source.openocean]\n", "source.openocean"),
+        ("[source.sushi]\naccept_unbound = false\n", "source.sushi.accept_unbound"),
+    ],
+)
+def test_a_file_with_what_was_removed_is_told_so(text: str, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(text)
+    done = check("--settings", str(file), **NODE)
+    assert done.returncode == 2
+    assert f"{name}: OpenOcean and accept_unbound were removed: only routes" in done.stderr
+
+
 def test_with_a_node_the_defaults_are_good() -> None:
     assert check(**NODE).returncode == 0
 
@@ -45,6 +61,9 @@ def test_with_a_node_the_defaults_are_good() -> None:
         ("QUIETSWAP_SERVER__PORT", "http", "must be a whole number"),
         ("QUIETSWAP_QUOTES__SOURCES", "kyberswap,odos", "there is no source odos"),
         ("QUIETSWAP_QUOTES__SOURCES", "zeroex", "needs a key"),
+        ("QUIETSWAP_QUOTES__SOURCES", "sushi,openocean", "OpenOcean and accept_unbound were rem"),
+        ("QUIETSWAP_SOURCE__OPENOCEAN__URL", "http://x", "OpenOcean and accept_unbound were rem"),
+        ("QUIETSWAP_SOURCE__SUSHI__ACCEPT_UNBOUND", "true", "OpenOcean and accept_unbound were"),
         ("QUIETSWAP_SOURCE__KYBERSWAP__ROUTERS", "0x00", "source.kyberswap.routers"),
         ("QUIETSWAP_STORAGE__URL", "mysql://x", "postgresql://"),
         ("QUIETSWAP_RELAY__FIRST__KIND", "public", "mev_blocker and private_rpc"),

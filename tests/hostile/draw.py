@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from random import Random
 
 from quietswap.rules.tx.address import Address
-from quietswap.rules.vendors import VENDORS, oneinch, openocean, velora, zeroex
+from quietswap.rules.vendors import VENDORS, oneinch, velora, zeroex
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, POOLS, V3_WETH_USDC, SandboxToken
 from quietswap.sandbox.vendors import zeroex as zeroex_stand_in
@@ -93,7 +93,6 @@ class Draw:
                 ),
                 (oneinch.ROUTER, abi.call(_CURVE_CALLBACK, WALLET, THIEF, token, amount, 0)),
                 (oneinch.ROUTER, self._callback(abi.encode("(address,uint256)", (WALLET, 0)))),
-                (openocean.ROUTER, self._callback(abi.encode("(address)", (WALLET,)))),
                 (velora.ROUTER, self._callback(self._velora_group())),
                 (SAFE_EXECUTOR, self._through_safe(token, amount)),
                 (token, abi.call("transfer(address,uint256)", WALLET, min(amount, 10**6))),

@@ -117,8 +117,7 @@ async def test_every_bound_method_is_tried() -> None:
 
 
 def is_offered(method: RouterMethod) -> bool:
-    """Whether a row has no checks."""
-    return method.bound and method.layout is not None
+    return method.layout is not None
 
 
 @pytest.mark.parametrize(

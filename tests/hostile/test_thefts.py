@@ -12,7 +12,7 @@ from quietswap.rules.safety.calldata import UnboundCalldata
 from quietswap.rules.safety.methods import METHODS
 from quietswap.rules.tokens.token import Token
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.vendors import UNBINDABLE, zeroex
+from quietswap.rules.vendors import zeroex
 from quietswap.sandbox.chain.local_chain import LocalChain
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
@@ -130,8 +130,7 @@ async def test_an_honest_answer_is_bound_as_it_was_asked(chain: LocalChain, vend
     swap = await small_swap(chain, "USDC")
     router = contract_addresses.ROUTERS[vendor]
     data = stand_ins()[vendor].encode(swap)
-    terms = calldata.decode(router, data, accept_unbound=True)
-    assert terms.bound is (vendor not in UNBINDABLE)
+    terms = calldata.decode(router, data)
     dust = WRITTEN[vendor].dust
     assert (terms.sell_token, terms.sell_amount) == (swap.sell, swap.amount)
     assert (terms.buy_token, terms.min_buy_amount) == (swap.buy, swap.min_out - dust)

@@ -109,7 +109,7 @@ async def test_who_won_and_who_promised_too_much(office: Office, desk: httpx.Asy
         (Measure.SOURCE_WON, "kyberswap", "", 0, 1),
         (Measure.SOURCE_CHECK, "velora", "below its promise", 0, 1),
         (Measure.SOURCE_CHECK, "velora", "as promised", 0, 3),
-        (Measure.SOURCE_CHECK, "velora", "unbound", 0, 9),
+        (Measure.SOURCE_CHECK, "velora", "unsafe", 0, 9),
         (Measure.SOURCE_DELIVERED, "velora", "", -2, 8),
         (Measure.SOURCE_DELIVERED, "velora", "", -50, 2),
         (Measure.SOURCE_OUTCOME, "velora", "answered", 0, 9),

@@ -8,7 +8,6 @@ from quietswap.rules.quotes.quote import Route, RouteRequest
 from quietswap.rules.quotes.route_policy import check_route
 from quietswap.rules.tokens.token import WETH, Token
 from quietswap.rules.tx.address import Address
-from quietswap.rules.vendors import UNBINDABLE
 from tests.routers.router_calldata import (
     APART,
     ENCODERS,
@@ -48,7 +47,7 @@ ROUTE = Route(
 )
 
 
-BOUND = sorted(ENCODERS.keys() - {*UNBINDABLE})
+BOUND = sorted(ENCODERS)
 
 
 def judged(
@@ -56,12 +55,9 @@ def judged(
     request: RouteRequest = REQUEST,
     *,
     settlers: tuple[Address, ...] | None = (EXECUTOR,),
-    accept_unbound: bool = False,
 ) -> str | None:
     """Return the verdict where the route's own target is pinned."""
-    return check_route(
-        route, request, (route.target,), settlers=settlers, accept_unbound=accept_unbound
-    )
+    return check_route(route, request, (route.target,), settlers=settlers)
 
 
 def of(source: str, swap: Swap = TERMS, **changes: Any) -> Route:

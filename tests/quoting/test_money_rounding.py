@@ -43,7 +43,7 @@ def test_rounding_is_settled_in_favour_of_the_calldata(
 def test_settling_changes_nothing_else() -> None:
     route, enforced = settled(2)
     assert structs.replace(route, min_buy_amount=enforced + 2) == structs.replace(
-        ROUTE, data=route.data, bound=True
+        ROUTE, data=route.data
     )
 
 
@@ -59,8 +59,8 @@ def test_more_in_the_calldata_is_not_promised() -> None:
     ids=["hostile", "unknown", "none"],
 )
 def test_calldata_nobody_can_read_settles_nothing(data: bytes) -> None:
-    route = structs.replace(ROUTE, data=data, bound=True)
-    assert with_enforced_minimum(route, REQUEST) == structs.replace(route, bound=False)
+    route = structs.replace(ROUTE, data=data)
+    assert with_enforced_minimum(route, REQUEST) == route
 
 
 def test_two_units_of_a_tiny_amount_are_no_dust() -> None:

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from quietswap.rules.amounts import less_slippage
 from quietswap.rules.quotes.route_policy import check_route, with_enforced_minimum
+from quietswap.rules.safety.methods import METHODS
 from quietswap.rules.tokens.token import Token
 from tests.quoting.money_routes import (
     BOUND,
@@ -21,7 +22,14 @@ from tests.quoting.money_routes import (
     judged,
     of,
 )
-from tests.routers.router_calldata import APART, ENCODERS, OTHER_METHODS, WRITTEN
+from tests.routers.router_calldata import (
+    APART,
+    ENCODERS,
+    OTHER_METHODS,
+    REFUSED_METHODS,
+    ROUTER_OF,
+    WRITTEN,
+)
 from tests.vendors.router import EXECUTOR, NOBODY
 from tests.vendors.zeroex import encoded as zeroex
 
@@ -39,7 +47,6 @@ def written(source: str = "kyberswap", **changes: Any) -> str | None:
 def test_honest_route_passes(source: str) -> None:
     said = with_enforced_minimum(of(source), REQUEST)
     assert judged(said) is None
-    assert said.bound
 
 
 @pytest.mark.parametrize("source", [one for one in BOUND if WRITTEN[one].zero_is_sender])
@@ -155,25 +162,10 @@ def test_a_settler_must_be_one_of_the_genuine() -> None:
     )
 
 
-def test_what_is_not_proven_is_refused_unless_accepted() -> None:
-    route = honest("openocean")
-    assert "upgradeable proxy" in (judged(route) or "")
-    assert not with_enforced_minimum(route, REQUEST).bound
-    accepted = with_enforced_minimum(route, REQUEST, accept_unbound=True)
-    assert judged(accepted, accept_unbound=True) is None
-    assert not accepted.bound
-
-
-@pytest.mark.parametrize(
-    "change", [{"recipient": STRANGER}, {"sell": STRANGER}, {"amount": 1}, {"flags": 1}]
-)
-def test_what_is_accepted_unproven_must_still_say_the_same(change: dict[str, Any]) -> None:
-    route = of("openocean", replace(TERMS, **change))
-    assert judged(route, accept_unbound=True) is not None
-
-
-def test_accepting_the_unproven_accepts_no_disproven_method() -> None:
-    assert judged(of("swapGeneric"), accept_unbound=True) is not None
+@pytest.mark.parametrize("method", REFUSED_METHODS)
+def test_a_method_without_a_proof_is_refused_by_its_reason(method: str) -> None:
+    reason = METHODS[ROUTER_OF[method], of(method).data[:4].hex()].refuses
+    assert judged(of(method)) == f"not bound by its router: {method}: {reason}"
 
 
 def test_malformed_calldata_is_refused() -> None:

@@ -22,25 +22,18 @@ def error(*outcomes: SourceOutcome) -> Exception:
 
 
 @pytest.mark.parametrize("away", AWAY)
-def test_a_source_that_is_never_offered_does_not_stand_for_those_that_are_away(
-    away: SourceOutcome,
-) -> None:
-    assert isinstance(error(away, away, SourceOutcome.UNBOUND), ServiceUnavailable)
-    assert isinstance(error(away, SourceOutcome.REVERTED), InsufficientLiquidity)
-
-
-@pytest.mark.parametrize("away", AWAY)
 @pytest.mark.parametrize("nothing", [SourceOutcome.NO_ROUTE, SourceOutcome.UNSAFE])
 def test_a_source_that_is_away_may_have_the_route_that_another_has_not(
     away: SourceOutcome, nothing: SourceOutcome
 ) -> None:
     assert isinstance(error(away, nothing), ServiceUnavailable)
+    assert isinstance(error(away, SourceOutcome.REVERTED), InsufficientLiquidity)
     assert isinstance(error(nothing, SourceOutcome.REFUSED), InsufficientLiquidity)
 
 
 def test_where_none_is_away_the_answers_count() -> None:
-    assert isinstance(error(SourceOutcome.UNBOUND), InsufficientLiquidity)
-    both = error(SourceOutcome.UNBOUND, SourceOutcome.TOKEN_UNKNOWN)
+    assert isinstance(error(SourceOutcome.NO_ROUTE), InsufficientLiquidity)
+    both = error(SourceOutcome.NO_ROUTE, SourceOutcome.TOKEN_UNKNOWN)
     assert isinstance(both, InsufficientLiquidity)
     assert isinstance(error(SourceOutcome.TOKEN_UNKNOWN), TokenNotSupported)
 

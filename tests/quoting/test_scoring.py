@@ -42,14 +42,13 @@ def candidate(
     simulated: int | None,
     gas: int = 200_000,
     *,
-    bound: bool = True,
     target: Address = ROUTER,
     data: bytes = b"",
 ) -> Candidate:
     route = Route(
         source=source, dex=source, target=target, spender=ROUTER, value=0, data=data,
         path=(WETH, USDC.address), buy_amount=promised, min_buy_amount=1, gas=None,
-        impact_percent=None, bound=bound,
+        impact_percent=None,
     )  # fmt: skip
     kind = VerificationStatus.UNVERIFIED if simulated is None else VerificationStatus.VERIFIED
     return Candidate(route, kind, simulated, gas)
@@ -186,20 +185,6 @@ def test_an_unchecked_promise_far_above_the_others_comes_last() -> None:
 def test_of_two_unchecked_promises_nobody_can_tell_the_liar() -> None:
     pair = [candidate("a", 2990_000000, None), candidate("b", 5980_000000, None)]
     assert names(rank(pair, market())) == ["b", "a"]
-
-
-def test_what_is_not_bound_comes_last_whatever_it_promises() -> None:
-    greedy = candidate("unbound", 9000_000000, 9000_000000, bound=False)
-    unchecked = candidate("unchecked", 2000_000000, None)
-    honest = candidate("a", 3000_000000, 3000_000000)
-    assert names(rank([greedy, unchecked, honest], market())) == ["a", "unchecked", "unbound"]
-
-
-def test_among_the_unbound_the_usual_order_holds() -> None:
-    poor, rich = (
-        candidate(name, n, n, bound=False) for name, n in (("p", 2990_000000), ("r", 3000_000000))
-    )
-    assert names(rank([poor, rich], market())) == ["r", "p"]
 
 
 @pytest.mark.parametrize("factor", [100, 10_000, Decimal("0.01"), Decimal("0.0001")])

@@ -11,7 +11,6 @@ from quietswap.rules.quotes.quote import Route, RouteRequest, SourceOutcome, Ver
 from quietswap.rules.routers.method import Measure
 from quietswap.rules.tokens.token import WETH, Token
 from quietswap.rules.tx.address import Address
-from quietswap.rules.vendors import UNBINDABLE
 from quietswap.service.quoting.verify import VerificationResult, VerifyRoutes
 from tests.quoting.verifying import verify_once
 from tests.routers.router_calldata import ENCODERS, ROUTER_OF, WRITTEN
@@ -64,13 +63,7 @@ def all_verified(
         buy_amount=PROMISE, min_buy_amount=MINIMUM, gas=None, impact_percent=None,
     )  # fmt: skip
     chain = Ends(simulations)
-    verify = VerifyRoutes(
-        chain,  # type: ignore[arg-type]
-        {source: [router]},
-        required=False,
-        accept_unbound=UNBINDABLE,
-    )
-
+    verify = VerifyRoutes(chain, {source: [router]}, required=False)  # type: ignore[arg-type]
     return asyncio.run(verify_once(verify, request, [route] * len(simulations)))
 
 

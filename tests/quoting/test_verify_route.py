@@ -13,10 +13,9 @@ from quietswap.rules.chain.records import AccountState, NodeUnavailable, Simulat
 from quietswap.rules.quotes.quote import Route, RouteRequest, SourceOutcome
 from quietswap.rules.tokens.token import WETH, Token
 from quietswap.rules.tx.address import Address
-from quietswap.rules.vendors import UNBINDABLE
 from quietswap.service.quoting.verify import VerificationResult, VerifyRoutes
 from tests.quoting.verifying import verify_once
-from tests.routers.router_calldata import ENCODERS, ROUTER_OF, WRITTEN
+from tests.routers.router_calldata import ENCODERS, REFUSED_METHODS, ROUTER_OF, WRITTEN
 from tests.vendors.router import EXECUTOR, Swap
 
 SENDER = AccountState(0, 0, 10**18, 0, {})
@@ -26,6 +25,7 @@ WALLET = Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
 REQUEST = RouteRequest(Token(WETH, 18), Token(USDC, 6), 10**18, WALLET, 50, 10**9, 2**31)
 PROMISE = 3_000_000_001
 MINIMUM = PROMISE * 9950 // 10_000
+SWAP = Swap(WETH, USDC, 10**18, MINIMUM, WALLET)
 
 
 @dataclass
@@ -41,7 +41,6 @@ class Delivers:
     next_base_fee: int = 10**9
     genuine: Collection[Address] | None = field(default_factory=lambda: [EXECUTOR])
     asked: int = 0
-    exact: bool = True
 
     async def settlers(self) -> Collection[Address]:
         self.asked += 1
@@ -56,7 +55,7 @@ class Delivers:
 
     async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
         self.seen = candidates
-        return [SimulationResult(True, self.amount, 150_000, exact=self.exact)] * len(candidates)
+        return [SimulationResult(True, self.amount, 150_000)] * len(candidates)
 
 
 def a_route(enforced: int, source: str = "kyberswap") -> Route:
@@ -70,18 +69,9 @@ def a_route(enforced: int, source: str = "kyberswap") -> Route:
     )  # fmt: skip
 
 
-def verified(
-    chain: Delivers, *routes: Route, accept_unbound: bool = False
-) -> list[VerificationResult]:
+def verified(chain: Delivers, *routes: Route) -> list[VerificationResult]:
     pinned = {source: [ROUTER_OF[source]] for source in ENCODERS}
-    accepted = UNBINDABLE if accept_unbound else ()
-    verify = VerifyRoutes(
-        chain,  # type: ignore[arg-type]
-        pinned,
-        required=True,
-        accept_unbound=accepted,
-    )
-
+    verify = VerifyRoutes(chain, pinned, required=True)  # type: ignore[arg-type]
     return asyncio.run(verify_once(verify, REQUEST, routes))
 
 
@@ -90,30 +80,11 @@ def verified(
 def test_the_minimum_issued_is_the_one_the_calldata_enforces(source: str, gap: int) -> None:
     """Delivering exactly that is delivering enough, though it is less than integers would ask."""
     chain = Delivers(MINIMUM - gap)
-    [verdict] = verified(chain, a_route(MINIMUM - gap, source), accept_unbound=True)
+    [verdict] = verified(chain, a_route(MINIMUM - gap, source))
     assert verdict.outcome is SourceOutcome.ANSWERED
     assert verdict.candidate is not None
     assert verdict.candidate.route.min_buy_amount == MINIMUM - gap
-    assert verdict.candidate.route.bound is (source not in UNBINDABLE)
     assert [route.min_buy_amount for route in chain.seen] == [MINIMUM - gap]
-
-
-def test_an_unbound_route_needs_a_simulation_that_no_contract_recognises() -> None:
-    """Gas price and base fee may be 0 in the others; a router that binds the minimum needs none."""
-    verdicts = verified(
-        Delivers(PROMISE, exact=False),
-        *(a_route(MINIMUM, "openocean"), a_route(MINIMUM, "sushi")),
-        accept_unbound=True,
-    )
-    assert [verdict.outcome for verdict in verdicts] == [
-        SourceOutcome.UNVERIFIED,
-        SourceOutcome.ANSWERED,
-    ]
-    assert verdicts[0].candidate is None
-    assert verdicts[0].reason == (
-        "not verified: the node simulates without fees, and this router is not proven to enforce"
-        " the terms"
-    )
 
 
 def test_a_larger_gap_is_unsafe_and_never_simulated() -> None:
@@ -142,21 +113,15 @@ def test_a_router_of_another_source_is_unsafe() -> None:
 
 def test_a_route_that_is_not_bound_is_named_and_never_simulated() -> None:
     chain = Delivers(PROMISE)
-    verdicts = verified(chain, a_route(MINIMUM, "openocean"), a_route(MINIMUM, "sushi"))
+    odd = structs.replace(a_route(MINIMUM), data=REFUSED_METHODS["swapGeneric"](SWAP))
+    verdicts = verified(chain, odd, a_route(MINIMUM, "sushi"))
     assert [verdict.outcome for verdict in verdicts] == [
-        SourceOutcome.UNBOUND,
+        SourceOutcome.UNSAFE,
         SourceOutcome.ANSWERED,
     ]
     assert verdicts[0].candidate is None
-    assert (verdicts[0].reason or "").startswith("not bound by its router: swap: the router is an")
+    assert (verdicts[0].reason or "").startswith("not bound by its router: swapGeneric: ")
     assert [route.source for route in chain.seen] == ["sushi"]
-
-
-def test_accepting_the_unproven_is_for_the_named_source_alone() -> None:
-    """The sushi route here goes to OpenOcean's router, which is pinned for another source."""
-    odd = structs.replace(a_route(MINIMUM, "openocean"), source="sushi")
-    [verdict] = verified(Delivers(PROMISE), odd, accept_unbound=True)
-    assert verdict.outcome is SourceOutcome.UNSAFE
 
 
 @pytest.mark.parametrize("genuine", [None, [], [WALLET]], ids=["away", "paused", "others"])

@@ -18,7 +18,7 @@ ALL = {**ENCODERS, **OTHER_METHODS}
 
 
 def decode(method: str, data: bytes) -> DecodedCalldata:
-    return calldata.decode(ROUTER_OF[method], data, buy_token=USDC, accept_unbound=True)
+    return calldata.decode(ROUTER_OF[method], data, buy_token=USDC)
 
 
 def read(method: str, **changes: Any) -> DecodedCalldata:

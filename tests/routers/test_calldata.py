@@ -10,11 +10,9 @@ from quietswap.rules.safety.methods import METHODS
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
-from quietswap.rules.vendors import openocean
 from tests.routers.decoding import ALL, ETHER, SWAP, USDC, WALLET, decode, read
 from tests.routers.router_calldata import (
     APART,
-    ENCODERS,
     REFUSED_METHODS,
     ROUTER_OF,
     WRITTEN,
@@ -194,15 +192,8 @@ def test_no_row_without_a_proof_is_read(router: Address, selector: str) -> None:
     data = bytes.fromhex(selector) + bytes(32 * 20)
     with pytest.raises(UnboundCalldata) as caught:
         calldata.decode(router, data, buy_token=USDC)
-    if row.layout is None or not row.bound:
+    if row.layout is None:
         assert str(caught.value) == f"{row.name}: {row.refuses}"
-
-
-def test_what_is_not_proven_is_read_only_where_it_is_accepted() -> None:
-    data = ENCODERS["openocean"](SWAP)
-    with pytest.raises(UnboundCalldata, match="upgradeable proxy"):
-        calldata.decode(openocean.ROUTER, data)
-    assert not calldata.decode(openocean.ROUTER, data, accept_unbound=True).bound
 
 
 @pytest.mark.parametrize("method", sorted(ALL))
@@ -211,7 +202,7 @@ def test_a_row_is_of_its_router_alone(method: str) -> None:
     data = ALL[method](SWAP)
     for router in {*ROUTER_OF.values(), WALLET} - {ROUTER_OF[method]}:
         with pytest.raises(UnboundCalldata, match=r"not a known one|nothing is known"):
-            calldata.decode(router, data, buy_token=USDC, accept_unbound=True)
+            calldata.decode(router, data, buy_token=USDC)
 
 
 @pytest.mark.parametrize("data", [b"", b"\xe2", b"\xe2\x1f\xd0", b"\xde\xad\xbe\xef" + bytes(500)])

@@ -97,6 +97,6 @@ def test_flipped_bytes_never_crash(method: str, at: int, byte: int) -> None:
 def _survives(router: addresses.Address, data: bytes) -> None:
     """Anything but terms or UnboundCalldata fails the test."""
     with contextlib.suppress(UnboundCalldata):
-        terms = calldata.decode(router, data, buy_token=USDC, accept_unbound=True)
+        terms = calldata.decode(router, data, buy_token=USDC)
         assert 0 < terms.min_buy_amount < 2**256
         assert terms.sell_amount > 0

@@ -50,7 +50,7 @@ def protocol(name: str, *, price: bool = False) -> Protocol:
 
 KYBER, VELORA = protocol("kyberswap"), protocol("velora")
 ZEROEX, ONEINCH = protocol("zeroex"), protocol("oneinch")
-SUSHI, OPENOCEAN = protocol("sushi"), protocol("openocean")
+SUSHI = protocol("sushi")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -125,24 +125,6 @@ async def test_1inch_pays_out_exactly_what_the_executor_says(chain: LocalChain) 
     assert outcome.gained[WETH.address] == LEAST
 
 
-@pytest.mark.parametrize(("bps", "gained"), [(100, "most"), (10_001, "nothing"), (0, "least")])
-async def test_openocean_keeps_what_is_above_the_slippage(
-    chain: LocalChain, bps: int, gained: str
-) -> None:
-    swap = await swap_over(chain, v3=False)
-    least = swap.min_out // 2
-    hop = swap.route.hops[0]
-    reverse = hop.token_in != hop.pool.first.address
-    pool = reverse << 255 | bps << 232 | 997_000_000 << 160 | int(hop.pool.address, 16)
-    data = abi.call(
-        "callUniswap(address,uint256,uint256,bytes32[])",
-        *(WETH.address, swap.amount, least, [word(pool)]),
-    )
-    outcome = await run(chain, "openocean", data)
-    expected = {"most": least * 10_000 // 9900, "least": least, "nothing": 0}[gained]
-    assert outcome.gained[USDC.address] == expected
-
-
 def zeroex(swap: RouterSwap, *actions: bytes) -> bytes:
     return zeroex_stand_in.zeroex_exec(swap, actions)
 

@@ -8,19 +8,12 @@ from quietswap.sandbox.chain.local_chain import CallReverted, LocalChain
 from quietswap.sandbox.contracts import abi, addresses
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.sandbox.faults import ActiveFaults
-from quietswap.sandbox.vendors import openocean as openocean_stand_in
 from quietswap.sandbox.vendors import velora as velora_stand_in
 from quietswap.sandbox.vendors.market import Market
 from quietswap.sandbox.vendors.router_calldata import NOBODY
 from quietswap.sandbox.vendors.stand_in import stand_ins
 
-STATES = {
-    ("openocean", "new_implementation"): (
-        openocean_stand_in.THIEF,
-        openocean_stand_in.EXCHANGE,
-    ),
-    ("velora", "drain"): (velora_stand_in.THIEF, NOBODY),
-}
+STATES = {("velora", "drain"): (velora_stand_in.THIEF, NOBODY)}
 
 
 async def word(chain: LocalChain, call: Sequence[object]) -> int:

@@ -99,10 +99,7 @@ async def test_the_calldata_keeps_the_promise(shop: Shop, vendor: str) -> None:
     assert (got.value, recipient) == (0, ALICE.lower())
     received = await _swapped(shop.sandbox, got, WETH, USDC)
     assert received >= least
-    if vendor == "openocean":
-        assert received < got.promised < received * 1003 // 1000
-    else:
-        assert got.promised <= received <= got.promised * 1002 // 1000
+    assert got.promised <= received <= got.promised * 1002 // 1000
 
 
 @pytest.mark.parametrize("vendor", VENUES)
@@ -140,13 +137,6 @@ async def test_the_best_venue_depends_on_the_size(shop: Shop) -> None:
 
     assert await best(ONE) == "kyberswap"
     assert await best(10 * ONE) == "velora"
-
-
-async def test_openocean_promises_most_and_the_more_the_larger(shop: Shop) -> None:
-    small, large = [await shop("openocean", amount=n * ONE) for n in (1, 10)]
-    assert small.promised > (await shop("kyberswap")).promised
-    assert large.promised > (await shop("velora", amount=10 * ONE)).promised * 1005 // 1000
-    assert large.minimum_and_recipient[0] < large.promised * 99 // 100
 
 
 @pytest.mark.parametrize("vendor", VENUES)

@@ -10,7 +10,6 @@ from tests.sandbox.protocols import (
     KYBER,
     ONE,
     ONEINCH,
-    OPENOCEAN,
     SELL,
     SUSHI,
     VELORA,
@@ -44,33 +43,6 @@ async def test_sushi_has_defaults_and_says_nothing_of_value(vendor: Vendor) -> N
     assert [body["tokens"][body[end]]["address"] for end in ("tokenFrom", "tokenTo")] == [SELL, BUY]
     assert 0 < body["priceImpact"] < 0.01
     assert (await vendor.ask(sender=None)).status_code == 422
-
-
-@speaks(OPENOCEAN)
-async def test_openocean_without_a_gas_price_answers_nothing(vendor: Vendor) -> None:
-    reply = await vendor.ask(gasPriceDecimals=None)
-    assert (reply.status_code, reply.json()) == (200, {"code": 200})
-
-
-@speaks(OPENOCEAN)
-async def test_openocean_without_an_account_has_no_calldata(vendor: Vendor) -> None:
-    assert "data" not in (await vendor.ask(account=None)).json()["data"]
-
-
-@speaks(OPENOCEAN)
-@pytest.mark.parametrize("slippage", ["0.01", "51", "x"])
-async def test_openocean_takes_percent_from_a_twentieth_to_fifty(
-    vendor: Vendor, slippage: str
-) -> None:
-    reply = await vendor.ask(slippage=slippage)
-    assert (reply.status_code, reply.json()["code"]) == (400, 400)
-
-
-@speaks(OPENOCEAN)
-async def test_openocean_writes_its_impact_as_text(vendor: Vendor) -> None:
-    data = (await vendor.ask()).json()["data"]
-    assert data["price_impact"].startswith("-0.")
-    assert data["price_impact"].endswith("%")
 
 
 @speaks(ZEROEX)
@@ -137,7 +109,7 @@ async def test_oneinch_adds_what_is_asked_for(vendor: Vendor) -> None:
     assert full["gas"] > 0
 
 
-@pytest.mark.parametrize("protocol", [KYBER, VELORA, SUSHI, OPENOCEAN, ZEROEX, ONEINCH])
+@pytest.mark.parametrize("protocol", [KYBER, VELORA, SUSHI, ZEROEX, ONEINCH])
 async def test_other_paths_are_not_found(
     http: httpx.AsyncClient, sandbox: SandboxNetwork, protocol: Protocol
 ) -> None:

@@ -143,30 +143,6 @@ async def test_what_is_no_calldata(
 
 
 @pytest.mark.parametrize(
-    ("impact", "percent", "out"),
-    [
-        ("-0.14%", "0.14", 2_995_800_000),
-        (-0.14, "0.14", 2_995_800_000),
-        ("0.14%", "-0.14", 3_000_000_000),
-        ("-100%", "100", 2_985_000_000),
-        ("-101%", None, 3_000_000_000),
-        ("NaN%", None, 3_000_000_000),
-        ("-Infinity%", None, 3_000_000_000),
-        ("-1e999999%", None, 3_000_000_000),
-        ("much", None, 3_000_000_000),
-        (None, None, 3_000_000_000),
-    ],
-)
-async def test_openocean_promise_is_corrected_by_its_impact(
-    http: HttpClient, upstream: Upstream, impact: Any, percent: str | None, out: int
-) -> None:
-    """Down to the minimum, never below; a gain is not believed."""
-    route = await answered(http, upstream, "openocean", **{"data.price_impact": impact})
-    found = None if route.impact_percent is None else str(route.impact_percent)
-    assert (found, route.buy_amount, route.min_buy_amount) == (percent, out, 2_985_000_000)
-
-
-@pytest.mark.parametrize(
     ("impact", "percent"),
     [(0.0012, "0.1200"), (-0.002, "-0.200"), ("x", None), (None, None), ("1e9999", None)],
 )

@@ -107,7 +107,6 @@ export const OUTCOMES: Record<Schemas['SourceEntry']['outcome'], string> = {
   reverted: 'its route fails when simulated',
   short_delivery: 'delivers less than it promised',
   unverified: 'its route could not be simulated',
-  unbound: 'its router does not enforce the terms',
   unsafe: 'refused: it would not be safe to sign',
 }
 

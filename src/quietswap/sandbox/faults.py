@@ -105,7 +105,6 @@ REGISTRY = (
     _some("other_token", "names a pool that takes another approved token"),
     _some("partial_fill", "sets the flag that lets the minimum shrink"),
     _some("permit_inside", "puts a permit or Permit2 into the calldata"),
-    _some("new_implementation", "changes its implementation to one that takes the rest"),
     _some("settlers_removed", "has removed every Settler from its Deployer"),
     FaultType("lose", "accepts transactions and drops them", RELAYS),
     FaultType("withhold", "holds transactions, offers none to the builder", RELAYS),

@@ -192,9 +192,6 @@ class SourceConfig(Section, frozen=True):
     """Router addresses that may be called and approved."""
     timeout_s: Seconds = 3.0
     """Seconds one request may take."""
-    accept_unbound: bool = False
-    """Offer routes whose router is not proven to enforce their terms, marked, after all others;
-    {unbindable} only."""
     per_second: Rate | None = None
     """Quotes a second within the vendor's limit."""
     per_day: Count | None = None
@@ -206,7 +203,7 @@ class QuotesConfig(Section, frozen=True):
 
     sources: tuple[str, ...] = ()
     """Sources that receive requests. Empty: the first four available of {vendors}; {need_key}
-    need a key, {unbindable} accept_unbound."""
+    need a key."""
     hub_tokens: tuple[str, ...] = (
         "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",  # WETH
         "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",  # USDC

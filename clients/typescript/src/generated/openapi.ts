@@ -2872,7 +2872,7 @@ export interface components {
              * @example won
              * @enum {string}
              */
-            outcome: "won" | "answered" | "no_route" | "token_unknown" | "rate_limited" | "refused" | "bad_reply" | "timed_out" | "unavailable" | "skipped" | "reverted" | "short_delivery" | "unverified" | "unbound" | "unsafe";
+            outcome: "won" | "answered" | "no_route" | "token_unknown" | "rate_limited" | "refused" | "bad_reply" | "timed_out" | "unavailable" | "skipped" | "reverted" | "short_delivery" | "unverified" | "unsafe";
             /**
              * @description Response time in milliseconds
              * @example 210

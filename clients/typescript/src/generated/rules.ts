@@ -100,19 +100,6 @@ export const ROUTERS: Record<string, Router> = {
         "5023b4df exactOutputSingle 09b81346 exactOutput 42712a67 swapTokensForExactTokens",
     },
   ],
-  "0x6352a56caadc4f1e25cd6c75970fa768a3304e64": [
-    "OpenOcean ExchangeV2",
-    {
-      // swap
-      "90411a32": [0, 4, 5, 1, 3, true, , , [1], 7, 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffen, 9, true],
-    },
-    {
-      "the router is an upgradeable proxy whose implementation is not the public source; it is offered only where the operator sets `source.openocean.accept_unbound`":
-        "90411a32 swap",
-      "any address can be the pair, and the amount it reports is compared with the minimum":
-        "8980041a callUniswap 6b58f2f0 callUniswapTo e449022e uniswapV3Swap bc80f1a8 uniswapV3SwapTo",
-    },
-  ],
 };
 
 /** Sources as people read them. */
@@ -122,8 +109,7 @@ export const SOURCES = {
   "zeroex": "0x",
   "oneinch": "1inch",
   "sushi": "Sushi",
-  "uniswap": "Uniswap",
-  "openocean": "OpenOcean"
+  "uniswap": "Uniswap"
 } as const;
 
 /** Factories of pairs: address and hash of the creation code. */

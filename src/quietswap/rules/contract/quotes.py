@@ -263,7 +263,7 @@ class StreamedRoute(WireStruct, frozen=True, kw_only=True):
 _OUTCOMES = [
     outcome
     for outcome in SourceOutcome
-    if outcome.value not in ("reverted", "short_delivery", "unverified", "unbound", "unsafe")
+    if outcome.value not in ("reverted", "short_delivery", "unverified", "unsafe")
 ]
 """The results of a source that do not need a simulation or calldata."""
 

@@ -33,8 +33,6 @@ class Route(msgspec.Struct, frozen=True):
     `target` is the router to call, `spender` the address to approve and `value` the wei to send, as
     the source says: `route_policy` checks all three. `buy_amount` is the promise before slippage,
     `min_buy_amount` the amount that the calldata enforces, both in smallest units of the buy token.
-    `bound`: the router is proven to enforce the calldata's terms; only
-    `route_policy.with_enforced_minimum` sets it.
     """
 
     source: str
@@ -48,7 +46,6 @@ class Route(msgspec.Struct, frozen=True):
     min_buy_amount: int
     gas: int | None
     impact_percent: Decimal | None
-    bound: bool = False
 
 
 class NoRouteReason(StrEnum):
@@ -110,10 +107,8 @@ class SourceOutcome(StrEnum):
     SHORT_DELIVERY = "short_delivery"
     UNVERIFIED = "unverified"
     """It could not be simulated, and may not be offered without."""
-    UNBOUND = "unbound"
-    """No proof that the router enforces the terms (an upgradeable proxy); not offered."""
     UNSAFE = "unsafe"
-    """Router, spender, value, minimum or recipient breaks a money rule."""
+    """Router, method, spender, value, minimum or recipient breaks a money rule."""
 
 
 class SourceReport(msgspec.Struct, frozen=True):

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from quietswap.rules.amounts import less_slippage
 from quietswap.rules.quotes.quote import Route, RouteRequest
 from quietswap.rules.safety import calldata
-from quietswap.rules.safety.methods import is_unproven
 from quietswap.rules.tx.address import Address
 
 _DUST_UNITS = 3
@@ -19,25 +18,20 @@ _DUST_UNITS = 3
 _DUST_SHARE = 10**9
 
 
-def with_enforced_minimum(
-    route: Route, request: RouteRequest, *, accept_unbound: bool = False
-) -> Route:
-    """Return the route with `bound`, and with the calldata's minimum if only rounding lowers it.
+def with_enforced_minimum(route: Route, request: RouteRequest) -> Route:
+    """Return the route, with the calldata's minimum if only rounding lowers it.
 
     Vendors round in floats, so their calldata may enforce a few units less than integer arithmetic
     gives. A gap of up to 3 smallest units or a billionth of the promise is rounding: the minimum
     becomes the lower figure. A larger gap stays, and `check_route` refuses it.
     """
     try:
-        terms = calldata.decode(
-            route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
-        )
+        terms = calldata.decode(route.target, route.data, buy_token=request.buy.address)
     except calldata.UnboundCalldata:
-        return replace(route, bound=False)
+        return route
     dust = max(_DUST_UNITS, route.buy_amount // _DUST_SHARE)
     is_rounding = 0 < route.min_buy_amount - terms.min_buy_amount <= dust
-    minimum = terms.min_buy_amount if is_rounding else route.min_buy_amount
-    return replace(route, min_buy_amount=minimum, bound=terms.bound)
+    return replace(route, min_buy_amount=terms.min_buy_amount) if is_rounding else route
 
 
 def check_route(
@@ -46,7 +40,6 @@ def check_route(
     pinned: Collection[Address],
     *,
     settlers: Collection[Address] | None = None,
-    accept_unbound: bool = False,
 ) -> str | None:
     """Return the money rule that the route breaks, as text; None if it keeps all.
 
@@ -56,15 +49,12 @@ def check_route(
 
     `settlers` are 0x's genuine Settlers (`quietswap.rules.routers.settlers`); without them 0x is
     refused.
-    `accept_unbound` also accepts terms that are readable but not proven (`Vendor.can_be_bound`).
     """
-    broken = check_offer(route, request, pinned)
+    broken = _check_call(route, pinned) or _check_amounts(route, request)
     if broken is not None:
         return broken
     try:
-        terms = calldata.decode(
-            route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
-        )
+        terms = calldata.decode(route.target, route.data, buy_token=request.buy.address)
     except calldata.MalformedCalldata as error:
         return f"its calldata is malformed: {error}"
     except calldata.UnboundCalldata as error:
@@ -82,32 +72,20 @@ def breaks_amounts_only(
     pinned: Collection[Address],
     *,
     settlers: Collection[Address] | None = None,
-    accept_unbound: bool = False,
 ) -> bool:
     """Return whether a route that `check_route` refuses keeps all rules but those of amounts.
 
-    Router, spender, value, recipient, tokens, sold amount and Settler are then as they must be, as
-    far as the calldata of a method that is not proven is read.
+    Router, spender, value, recipient, tokens, sold amount and Settler are then as they must be.
     """
     if _check_call(route, pinned) is not None:
         return False
     try:
-        terms = calldata.decode(
-            route.target, route.data, buy_token=request.buy.address, accept_unbound=accept_unbound
-        )
+        terms = calldata.decode(route.target, route.data, buy_token=request.buy.address)
     except calldata.NoMinimum as error:
         terms = error.terms
     except calldata.UnboundCalldata:
-        return is_unproven(route.target, route.data)
+        return False
     return (_check_trade(terms, request) or _check_settler(terms.settler, settlers)) is None
-
-
-def check_offer(route: Route, request: RouteRequest, pinned: Collection[Address]) -> str | None:
-    """Return the rule that the route breaks apart from its calldata; None if it keeps all.
-
-    This alone is enough only if the caller accepts calldata that nothing enforces.
-    """
-    return _check_call(route, pinned) or _check_amounts(route, request)
 
 
 def _check_call(route: Route, pinned: Collection[Address]) -> str | None:

@@ -233,12 +233,12 @@ def rank(
     per_gas = gas_price_in_buy_token(candidates, market)
     credible = believable([c.worth for c in candidates if _is_unchecked(c)], reference)
 
-    def standing(candidate: Candidate) -> tuple[bool, bool, bool]:
+    def standing(candidate: Candidate) -> tuple[bool, bool]:
         unchecked = _is_unchecked(candidate)
         incredible = unchecked and credible is not None and candidate.worth > credible
-        return not candidate.route.bound, unchecked, incredible
+        return unchecked, incredible
 
-    best: dict[tuple[bool, bool, bool], int] = {}
+    best: dict[tuple[bool, bool], int] = {}
     for candidate in candidates:
         at = standing(candidate)
         best[at] = max(best.get(at, 0), candidate.worth)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-ALL_FLAGS = 2**256 - 1
 BUY_FEE = 0x40
 """KyberSwap's flag for a fee on the bought token."""
 
@@ -24,7 +23,6 @@ class Confidence(StrEnum):
     VENDOR = "read there"
     COPY = "read in a public copy of the verified source"
     ADAPTED = "read in a public copy adapted to another chain"
-    NOT_RUNNING = "read there, but not what runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +63,7 @@ class CalldataLayout:
 
 @dataclass(frozen=True, slots=True)
 class RouterMethod:
-    """One row. `layout` None: never offered, for the reason in `refuses`.
-
-    `bound` False: the terms are readable, but no proof exists that the router enforces them.
-    """
+    """One row: with a `layout` a proof, without one never offered, by the reason in `refuses`."""
 
     selector: str
     name: str
@@ -78,6 +73,5 @@ class RouterMethod:
     measure: Measure = Measure.SELF
     source: str = ""
     confidence: Confidence = Confidence.COPY
-    bound: bool = True
     nested: str = ""
     """Selector of the nested call whose words hold the terms (0x), or of the accepted ones."""

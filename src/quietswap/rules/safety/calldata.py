@@ -54,8 +54,7 @@ class DecodedCalldata:
 
     `min_buy_amount` is the least the wallet gets after every fee, surplus and unit of dust that the
     calldata allows. `recipient` None means the sender. `settler` must be one of 0x's genuine
-    Settlers; None for other routers. `bound` False: the terms are readable, but no proof exists
-    that the router enforces them. `pool` pays the wallet directly; None if the router pays.
+    Settlers; None for other routers. `pool` pays the wallet directly; None if the router pays.
     `deadline` is the last second in which the router executes the call; None if it has no deadline.
     """
 
@@ -66,7 +65,6 @@ class DecodedCalldata:
     sell_amount: int
     measure: Measure
     settler: Address | None = None
-    bound: bool = True
     pool: Address | None = None
     deadline: int | None = None
 
@@ -80,17 +78,15 @@ class NoMinimum(UnboundCalldata):
 
 
 @lru_cache(maxsize=256)  # a route is decoded on arrival, when checked and when simulated
-def decode(
-    router: Address, data: bytes, *, buy_token: Address | None = None, accept_unbound: bool = False
-) -> DecodedCalldata:
+def decode(router: Address, data: bytes, *, buy_token: Address | None = None) -> DecodedCalldata:
     """Return the terms that `router` enforces for `data`.
 
     `buy_token` is the wanted token: 1inch's `unoswap` names none, and is bound only if the pool
-    proves it. With `accept_unbound` a method with readable but unproven terms is decoded, too.
-    Raises UnboundCalldata with the broken rule, and MalformedCalldata for a broken layout.
+    proves it. Raises UnboundCalldata with the broken rule, and MalformedCalldata for a broken
+    layout.
     """
     method = _method(router, data)
-    if method.layout is None or not (method.bound or accept_unbound):
+    if method.layout is None:
         raise UnboundCalldata(f"{method.name}: {method.refuses}")
     words = Words(data[4:])
     if method.layout.deadline is not None:
@@ -122,7 +118,7 @@ def deadline(router: Address, data: bytes) -> int | None:
 def payer(router: Address, data: bytes, buy_token: Address) -> Address:
     """Return the contract whose transfer pays the wallet: the router, 0x's Settler or a pool."""
     try:
-        terms = decode(router, data, buy_token=buy_token, accept_unbound=False)  # cached
+        terms = decode(router, data, buy_token=buy_token)  # cached
     except UnboundCalldata:
         return router
     return terms.settler or terms.pool or router
@@ -162,7 +158,6 @@ def _terms(
         buy_token=buy,
         sell_amount=words.uint(layout.amount),
         measure=method.measure,
-        bound=method.bound,
         pool=None if layout.dex is None else _pool(words.uint(layout.dex)),
     )
 

@@ -21,12 +21,6 @@ ROUTERS = {vendor.router: vendor.router_name for vendor in VENDORS.values()}
 """The routers that have rows: address and name. The clients' pin: nothing else is called."""
 
 
-def is_unproven(router: Address, data: bytes) -> bool:
-    """Return whether the terms of this call are readable but not proven."""
-    method = METHODS.get((router, data[:4].hex()))
-    return method is not None and method.layout is not None and not method.bound
-
-
 def measure(router: Address, data: bytes) -> Measure | None:
     """Return the balance the router compares with the minimum in this call; None if unknown."""
     method = METHODS.get((router, data[:4].hex()))

@@ -17,7 +17,5 @@ _found: list[Vendor] = [
 VENDORS = {vendor.name: vendor for vendor in sorted(_found, key=lambda vendor: vendor.place)}
 """By name, in order of preference: without `quotes.sources` the first of them are asked."""
 NEED_KEY = tuple(name for name, vendor in VENDORS.items() if vendor.needs_key)
-UNBINDABLE = tuple(name for name, vendor in VENDORS.items() if not vendor.can_be_bound)
-"""Those that are asked only with `accept_unbound`, or by name in `quotes.sources`."""
 OVER_HTTP = tuple(name for name, vendor in VENDORS.items() if vendor.url)
 """Those that are asked over HTTP, each with a stand-in."""

@@ -48,11 +48,6 @@ class Vendor:
     needs_key: bool = False
     faults: tuple[str, ...] = ()
 
-    @property
-    def can_be_bound(self) -> bool:
-        """Whether the router is proven to enforce the terms of one of its methods."""
-        return any(row.bound and row.layout for row in self.methods)
-
 
 def refused(reason: str, methods: str) -> tuple[RouterMethod, ...]:
     """Return rows that are never offered: selectors and names, such as `56a75868 fillOrder, …`."""

@@ -14,13 +14,6 @@ contract Executor is Swapper {
 
     error Expired(uint256 deadline);
 
-    struct CallDescription {
-        uint256 target;
-        uint256 gasLimit;
-        uint256 value;
-        bytes data;
-    }
-
     receive() external payable {}
 
     /// Velora: a selector of zeros, the plan, the amount and the sender.
@@ -45,11 +38,6 @@ contract Executor is Swapper {
 
     function finalTransactionProcessing(address, address bought, address to, bytes calldata) external {
         bought.send(to, bought.held() - 1);
-    }
-
-    /// OpenOcean: the data of every call is a plan.
-    function makeCalls(CallDescription[] calldata calls) external payable {
-        for (uint256 i = 0; i < calls.length; i++) _run(calls[i].data);
     }
 
     /// 0x's BASIC action: Settler has approved `amount` of the first token.

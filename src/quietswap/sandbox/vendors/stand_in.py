@@ -38,7 +38,7 @@ _FINE = 10_000
 _MAX_HOPS = 3
 _REJECTS = frozenset({"no_route", "unknown_token", "rate_limited", "refused"})
 """The faults that keep a venue from quoting. Each vendor reports them in its own format."""
-_GOVERNED = frozenset({"drain", "new_implementation", "settlers_removed"})
+_GOVERNED = frozenset({"drain", "settlers_removed"})
 """The faults that need the vendor's administrator keys on mainnet."""
 _T = TypeVar("_T")
 _N = TypeVar("_N", int, Decimal)

@@ -34,12 +34,6 @@ def route_unsafe(source: str, reason: str) -> None:
     log.error("route_unsafe", source=source, reason=reason)
 
 
-def route_unbound(source: str) -> None:
-    """The router of a route is not proven to enforce its terms. Counted, but not logged."""
-    metrics.verifications(source, "unbound").inc()
-    count(Measure.SOURCE_CHECK, source, "unbound")
-
-
 def source_paused(source: str, seconds: float) -> None:
     log.warning("source_paused", source=source, seconds=round(seconds, 1))
 

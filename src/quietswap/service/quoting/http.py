@@ -79,7 +79,7 @@ def swap_quote_response(quote: SwapQuote) -> contract.SwapQuoteResponse:
             provider_metadata=quote.protection.metadata(),
         ),
         verification=contract.Verification(
-            status=quote.verification.value, bound=route.bound, notes=quote.notes
+            status=quote.verification.value, bound=True, notes=quote.notes
         ),
         loss=_loss(quote, quote.slippage_bps),
         sources=tuple(map(_source, quote.sources)),

@@ -187,8 +187,6 @@ _UNVERIFIED = (
     "tokens or allowance, or a node with eth_simulateV1 (node.urls; `quietswap sources check`). "
     "The operator can offer routes without a simulation: quotes.require_verification = false."
 )
-_SAYS_NOTHING = frozenset({SourceOutcome.UNBOUND, SourceOutcome.TOKEN_UNKNOWN})
-"""With these alone nothing is away. A route that is never offered does not stand for the others."""
 
 
 def no_route_error(
@@ -199,8 +197,7 @@ def no_route_error(
     ServiceUnavailable if there are routes and none could be simulated. Otherwise
     InsufficientLiquidity if a simulated route fell short, or if a source answered without a usable
     route and none is away; otherwise TokenNotSupported if any does not know a token of the pair;
-    otherwise ServiceUnavailable. A source whose routes are never offered counts only if no other
-    one is away.
+    otherwise ServiceUnavailable.
 
     No vendor says which of the two tokens it does not know. Every vendor knows `MAJORS`, so if only
     the buy token is one of them, the error names the sell token, otherwise the buy token.
@@ -217,9 +214,8 @@ def no_route_error(
             {"sources": rows},
             _UNVERIFIED,
         )
-    is_only_unbound = SourceOutcome.UNBOUND in outcomes and outcomes <= _SAYS_NOTHING
     is_nothing = outcomes & _FOUND_NOTHING and not outcomes & _AWAY
-    if outcomes & _SIMULATED or is_nothing or is_only_unbound:
+    if outcomes & _SIMULATED or is_nothing:
         return InsufficientLiquidity(sources=rows)
     if SourceOutcome.TOKEN_UNKNOWN in outcomes:
         names = ", ".join(r.source for r in reports if r.outcome is SourceOutcome.TOKEN_UNKNOWN)

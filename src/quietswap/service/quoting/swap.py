@@ -84,9 +84,7 @@ def notes(
     """
     found = []
     route = best.route
-    if not route.bound:
-        found.append("no router is proven to enforce these terms: the source is trusted")
-    elif (
+    if (
         buy not in WITHOUT_TRANSFER_FEE
         and measure(route.target, route.data) is not Measure.RECIPIENT
     ):
@@ -377,8 +375,6 @@ async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchFor
 
 def _obstacle(quote: SwapQuote, collected: CollectedRoutes) -> str | None:
     sender, route = collected.prepared.sender, quote.route
-    if not route.bound:
-        return "no router is proven to enforce the terms of this route"
     if quote.params.nonce != sender.nonce:
         return batch.LATER
     return batch.refused_code(sender.code) or batch.refused_allowance(

@@ -18,23 +18,18 @@ from quietswap.rules.chain.records import (
 from quietswap.rules.quotes.quote import Route, RouteRequest, SourceOutcome, VerificationStatus
 from quietswap.rules.quotes.route_policy import (
     breaks_amounts_only,
-    check_offer,
     check_route,
     with_enforced_minimum,
 )
 from quietswap.rules.quotes.scoring import Candidate
 from quietswap.rules.routers.method import Measure
-from quietswap.rules.safety.methods import is_unproven, measure
+from quietswap.rules.safety.methods import measure
 from quietswap.rules.tokens.token import WITHOUT_TRANSFER_FEE
 from quietswap.rules.trial.verdict import Fault, fault
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
 from quietswap.rules.vendors import zeroex
 from quietswap.service import observe
-
-_RECOGNISABLE = (
-    "the node simulates without fees, and this router is not proven to enforce the terms"
-)
 
 
 class VerificationResult(msgspec.Struct, frozen=True):
@@ -55,11 +50,7 @@ class VerificationResult(msgspec.Struct, frozen=True):
 
 
 class VerifyRoutes:
-    """`pinned`: the routers of each source. `required`: refuse routes without a simulation.
-
-    `accept_unbound`: sources whose routes are offered, with a mark, although their router is not
-    proven to enforce the terms.
-    """
+    """`pinned`: the routers of each source. `required`: refuse routes without a simulation."""
 
     def __init__(
         self,
@@ -67,13 +58,11 @@ class VerifyRoutes:
         pinned: Mapping[str, Sequence[Address]],
         *,
         required: bool,
-        accept_unbound: Collection[str] = (),
     ) -> None:
         self._chain = chain
         self._pinned = pinned
         self._spenders = list(dict.fromkeys(itertools.chain.from_iterable(pinned.values())))
         self._required = required
-        self._accept_unbound = accept_unbound
         self._has_zeroex = zeroex.ROUTER in self._spenders
 
     async def prepare_simulation(self, request: RouteRequest) -> PreparedSimulation:
@@ -95,10 +84,7 @@ class VerifyRoutes:
         The minimum of a returned route may be lower: the one its calldata enforces.
         """
         settlers = await self._settlers(any(route.target == zeroex.ROUTER for route in routes))
-        enforced = [
-            with_enforced_minimum(route, request, accept_unbound=self._accepts(route))
-            for route in routes
-        ]
+        enforced = [with_enforced_minimum(route, request) for route in routes]
         return [self._safe(request, route, settlers) or route for route in enforced]
 
     async def simulate(
@@ -121,8 +107,7 @@ class VerifyRoutes:
         """Return one verdict per simulated route of a quote.
 
         If the node can simulate other routes, a route it cannot simulate is dropped: it may be
-        built to hide its effects. So is an unbound route whose simulation a contract could
-        recognise: nothing else protects it. A router that enforces the minimum needs no more.
+        built to hide its effects.
         """
         others_could = any(result.succeeded is not None for _, result in simulated)
         return [self._judged(request, *each, others_could=others_could) for each in simulated]
@@ -132,8 +117,6 @@ class VerifyRoutes:
     ) -> VerificationResult:
         if result.succeeded is None:
             return self._unverified(request, route, result.reason, required=others_could)
-        if result.succeeded and not (result.exact or route.bound):
-            return self._unverified(request, route, _RECOGNISABLE, required=True)
         return self._verdict(route, result)
 
     @staticmethod
@@ -144,9 +127,6 @@ class VerifyRoutes:
                 observe.route_unsafe(verdict.route.source, verdict.reason or "")
             else:
                 observe.route_verified(verdict.route.source, verdict.outcome, verdict.difference)
-
-    def _accepts(self, route: Route) -> bool:
-        return route.source in self._accept_unbound
 
     async def _settlers(self, wanted: bool) -> Collection[Address]:
         """Return 0x's genuine Settlers; none if not `wanted`, or if the node does not answer."""
@@ -160,16 +140,11 @@ class VerifyRoutes:
         self, request: RouteRequest, route: Route, settlers: Collection[Address]
     ) -> VerificationResult | None:
         pinned = self._pinned.get(route.source, ())
-        reason = check_route(
-            route, request, pinned, settlers=settlers, accept_unbound=self._accepts(route)
-        )
+        reason = check_route(route, request, pinned, settlers=settlers)
         if reason is None:
             return None
-        if self._is_merely_unproven(route, request, pinned):
-            observe.route_unbound(route.source)
-            return VerificationResult(route, None, SourceOutcome.UNBOUND, reason=reason)
         if route.buy_amount < BPS and breaks_amounts_only(
-            route, request, pinned, settlers=settlers, accept_unbound=self._accepts(route)
+            route, request, pinned, settlers=settlers
         ):
             # Dust: a unit is more than a bps, so rounding alone breaks the bounds. Clients choose
             # the amount, and would raise the alarm of operators at will.
@@ -177,13 +152,6 @@ class VerifyRoutes:
         else:
             observe.route_unsafe(route.source, reason)
         return VerificationResult(route, None, SourceOutcome.UNSAFE, reason=reason)
-
-    def _is_merely_unproven(
-        self, route: Route, request: RouteRequest, pinned: Collection[Address]
-    ) -> bool:
-        """Return whether a refused route breaks no other rule than the missing proof."""
-        unproven = is_unproven(route.target, route.data) and not self._accepts(route)
-        return unproven and check_offer(route, request, pinned) is None
 
     @staticmethod
     def _verdict(route: Route, simulation: SimulationResult) -> VerificationResult:

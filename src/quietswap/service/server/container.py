@@ -332,12 +332,7 @@ def _quote_swap(
 ) -> QuoteSwap:
     pinned = {source.name: factories.routers(settings, source.name) for source in outside.sources}
     quotes = settings.quotes
-    verify = VerifyRoutes(
-        outside.chain,
-        pinned,
-        required=quotes.require_verification,
-        accept_unbound=factories.accepted_unbound(settings),
-    )
+    verify = VerifyRoutes(outside.chain, pinned, required=quotes.require_verification)
     collect_routes = CollectRoutes(
         outside.sources,
         verify,

@@ -16,7 +16,7 @@ from quietswap.rules.tokens.token_list import BUILT_IN, TokenCatalogue
 from quietswap.rules.tokens.token_list_file import BadTokenList, read_token_list
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
-from quietswap.rules.vendors import UNBINDABLE, VENDORS
+from quietswap.rules.vendors import VENDORS
 from quietswap.rules.vendors.vendor import RequestBudget
 from quietswap.service.api.middleware.headers import is_loopback
 from quietswap.service.api.parsing.headers import Network
@@ -30,7 +30,7 @@ from quietswap.service.quoting.wrap import WrapQuotePolicy
 from quietswap.service.relays.mev_blocker import MevBlocker
 from quietswap.service.relays.private_rpc import PrivateRpc
 from quietswap.service.relays.relay import Relay
-from quietswap.service.server.settings import BadSettings
+from quietswap.service.server.settings import REMOVED, BadSettings
 from quietswap.service.settings import RelayConfig as RelaySettings
 from quietswap.service.settings import RelaysConfig, Settings
 from quietswap.service.settings import SourceConfig as SourceSettings
@@ -40,7 +40,7 @@ Choice = TypeVar("Choice", EndpointType, ShareMode)
 _PRIVATE_RPC = "private_rpc"
 """The kind of a relay whose URL is called as it stands."""
 _ASKED = 4
-"""How many sources receive requests without `quotes.sources`, beside those accepted unbound."""
+"""How many sources receive requests without `quotes.sources`."""
 
 
 def check_urls(settings: Settings) -> None:
@@ -112,6 +112,8 @@ def trusted_networks(settings: Settings) -> tuple[Network, ...]:
 
 def chosen_sources(settings: Settings) -> list[str]:
     """Return the names of the sources in use. Raises BadSettings for an unknown name."""
+    if "openocean" in settings.quotes.sources:
+        raise BadSettings(f"quotes.sources: {REMOVED}")
     unknown = {*settings.quotes.sources, *settings.source} - set(VENDORS)
     if unknown:
         raise BadSettings(
@@ -125,9 +127,7 @@ def chosen_sources(settings: Settings) -> list[str]:
         if keyless:
             raise BadSettings(f"source.{keyless[0]}.api_key: this source needs a key")
         return list(settings.quotes.sources)
-    ready = [name for name in VENDORS if _is_ready(settings, name)]
-    accepted = [n for n in ready if n in UNBINDABLE and _source(settings, n).accept_unbound]
-    return [name for name in ready if name not in UNBINDABLE][:_ASKED] + accepted
+    return [name for name in VENDORS if _is_ready(settings, name)][:_ASKED]
 
 
 def _is_ready(settings: Settings, name: str) -> bool:
@@ -147,19 +147,6 @@ def routers(settings: Settings, name: str) -> list[Address]:
         return [addresses.parse(text) for text in configured]
     except addresses.BadAddress as error:
         raise BadSettings(f"source.{name}.routers: {error}") from error
-
-
-def accepted_unbound(settings: Settings) -> frozenset[str]:
-    """Return the sources with `accept_unbound`. Raises BadSettings if it has no effect."""
-    accepted = frozenset(name for name, one in settings.source.items() if one.accept_unbound)
-    unbindable = [name for name, vendor in VENDORS.items() if not vendor.can_be_bound]
-    pointless = sorted(accepted.difference(unbindable))
-    if pointless:
-        raise BadSettings(
-            f"source.{pointless[0]}.accept_unbound: only {' and '.join(unbindable)} has"
-            " routes whose terms can be read but not proven"
-        )
-    return accepted
 
 
 def token_policy(settings: Settings) -> TokenPolicy:

@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -166,6 +166,12 @@ _WORDS = {
 """The types of settings, by their names in the messages of msgspec."""
 
 
+REMOVED = (
+    "OpenOcean and accept_unbound were removed: only routes whose router is proven to enforce"
+    " their terms are offered; leave them out"
+)
+
+
 class BadSettings(Exception):
     """The settings are invalid. Each line of the message names a setting and the reason."""
 
@@ -258,6 +264,10 @@ def _faults(tree: dict[str, Any]) -> list[str]:
     """Return the error of each setting."""
     faults = []
     for single in _single_settings(tree):
+        path = _path_in(single)
+        if _is_removed(path):
+            faults.append(f"{'.'.join(path)}: {REMOVED}")
+            continue
         try:
             msgspec.convert(single, Settings)
         except msgspec.ValidationError as error:
@@ -277,8 +287,20 @@ def _single_settings(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield {name: value}
 
 
+def _path_in(single: dict[str, Any]) -> list[str]:
+    """Return the names that lead to the only setting of a tree."""
+    ((name, inner),) = single.items()
+    return [name, *(_path_in(inner) if isinstance(inner, dict) and inner else ())]
+
+
+def _is_removed(path: Sequence[str]) -> bool:
+    return path[0] == "source" and ("openocean" in path[1:2] or "accept_unbound" in path[2:])
+
+
 def _override(tree: dict[str, Any], name: str, text: str) -> None:
     path = _path_of(name)
+    if _is_removed(path):
+        raise BadSettings(f"{name}: {REMOVED}")
     kind: Any = Settings
     for part in path:
         kind = _field_type(kind, part, name)

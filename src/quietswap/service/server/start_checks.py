@@ -263,7 +263,6 @@ def _unusable_choices(settings: Settings) -> list[str]:
         lambda: build_adapters(settings, SystemClock()),
         lambda: factories.token_policy(settings),
         lambda: factories.token_catalogue(settings),
-        lambda: factories.accepted_unbound(settings),
         lambda: factories.check_body_limits(settings),
         lambda: factories.trusted_networks(settings),
         lambda: factories.swap_terms(settings),
