@@ -58,6 +58,19 @@ def counted_by_one_backend(node: FakeChain) -> None:
     )
 
 
+def counted_by_a_fork(node: FakeChain) -> None:
+    """All counts are of a fork; no block holds a transaction with the nonce."""
+    node.nonce = NONCE + 1
+    used_in = node.head - 5
+
+    def count(_wallet: str, block: str) -> str:
+        if block == "finalized":
+            return hex(NONCE)
+        return hex(NONCE + (not block.startswith("0x") or int(block, 16) >= used_in))
+
+    node.eth_getTransactionCount = count  # type: ignore[method-assign]
+
+
 def failing(node: FakeChain) -> None:
     node.forgets = True
 
@@ -145,7 +158,14 @@ def test_a_reverted_swap_that_is_called_confirmed(
 @pytest.mark.parametrize("status", [CONFIRMED, *CALLED_OFF])
 @pytest.mark.parametrize(
     "chain",
-    [nothing, of_another_chain, counted_by_one_backend, failing, replaced_in_the_newest_block],
+    [
+        nothing,
+        of_another_chain,
+        counted_by_one_backend,
+        counted_by_a_fork,
+        failing,
+        replaced_in_the_newest_block,
+    ],
 )
 def test_what_no_block_shows_is_not_final(
     ask: Asking, service: FakeService, node: FakeChain, status: OrderStatus, chain: Chain

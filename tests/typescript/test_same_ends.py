@@ -19,6 +19,7 @@ from tests.client.test_after_signing import FATES, REFUSALS
 from tests.client.test_finality import (
     NONCE,
     Chain,
+    counted_by_a_fork,
     counted_by_one_backend,
     failing,
     mined,
@@ -44,7 +45,7 @@ def mined_elsewhere(node: FakeChain) -> None:
 
 CHAINS: list[Chain] = [
     mined, reverted, replaced, replaced_in_the_newest_block, of_another_chain,
-    counted_by_one_backend, failing, nothing, mined_elsewhere,
+    counted_by_one_backend, counted_by_a_fork, failing, nothing, mined_elsewhere,
 ]  # fmt: skip
 pytestmark = pytest.mark.xdist_group("typescript")
 Same = Callable[..., dict[str, Any]]

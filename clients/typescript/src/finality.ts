@@ -90,10 +90,14 @@ async function blockOfNonce(io: Transport, { wallet, nonce }: Submitted, head: n
   return high;
 }
 
-async function holds(io: Transport, block: number, txHash: string): Promise<boolean> {
+/** The hash of the transaction in this block that has the wallet's nonce. */
+async function userOfNonce(io: Transport, { wallet, nonce }: Submitted, block: number): Promise<string | undefined> {
   const found = object(await rpc(io, "eth_getBlockByNumber", [hex(block), true]), "block")["transactions"];
   if (!Array.isArray(found)) throw new UnexpectedResponse("the node answered an unreadable block");
-  return found.some((each) => isObject(each) && textOf(each["hash"]).toLowerCase() === txHash.toLowerCase());
+  const isUser = (each: unknown) =>
+    isObject(each) && textOf(each["from"]).toLowerCase() === wallet.toLowerCase() && small(each["nonce"]) === nonce;
+  const user: unknown = found.find(isUser);
+  return isObject(user) ? textOf(user["hash"]).toLowerCase() : undefined;
 }
 
 /** Judges looks at a transaction one after another. */
@@ -104,7 +108,9 @@ function judging(io: Transport, sent: Submitted, sureLooks: number) {
   const isReplaced = async (head: number): Promise<boolean> => {
     try {
       const block = await blockOfNonce(io, sent, head);
-      if (block !== undefined) return !(await holds(io, block, sent.txHash)) && head - block + 1 >= SAFE_DEPTH;
+      const user = block === undefined ? undefined : await userOfNonce(io, sent, block);
+      if (block !== undefined && user !== undefined)
+        return user !== sent.txHash.toLowerCase() && head - block + 1 >= SAFE_DEPTH;
     } catch (error) {
       if (!(error instanceof NodeRpcError)) throw error; // it has no such state
     }
@@ -115,7 +121,10 @@ function judging(io: Transport, sent: Submitted, sureLooks: number) {
   return async ({ head, nextNonce, receipt }: Sighting): Promise<Outcome> => {
     if (receipt?.succeeded) return "mined";
     if (receipt) return head - receipt.blockNumber + 1 >= SAFE_DEPTH ? "reverted" : "open";
-    if (nextNonce <= sent.nonce) return "open";
+    if (nextNonce <= sent.nonce) {
+      passed = 0; // what other looks counted was another backend's
+      return "open";
+    }
     if (!passed) since = io.seconds();
     passed += 1;
     return (await isReplaced(head)) ? "replaced" : "open";

@@ -136,6 +136,7 @@ class _Passes:
             is_deep = seen.depth >= SAFE_DEPTH
             return TransactionOutcome.REVERTED if is_deep else TransactionOutcome.OPEN
         if seen.next_nonce <= self._sent.nonce:
+            self._passed = 0  # what other looks counted was another backend's
             return TransactionOutcome.OPEN
         self._since = now if not self._passed else self._since
         self._passed += 1
@@ -147,14 +148,14 @@ class _Passes:
         """Return whether a block shows that the nonce was used by another transaction.
 
         A count alone does not: it may come from another backend. Where the node has no state of
-        the blocks before, its finalized count must agree over some looks.
+        the blocks before, or an authorization (EIP-7702) used the nonce, its finalized count must
+        agree over some looks.
         """
         try:
             block = yield from _block_of_nonce(self._sent, seen.head)
-            if block is not None:
-                content = yield from perform(node_calls.contents(block))
-                is_here = any(each == self._sent.tx_hash for _, _, each in content.transactions)
-                return not is_here and seen.head - block + 1 >= SAFE_DEPTH
+            user = None if block is None else (yield from _user_of_nonce(self._sent, block))
+            if block is not None and user is not None:
+                return user != self._sent.tx_hash.lower() and seen.head - block + 1 >= SAFE_DEPTH
         except errors.NodeRpcError:
             pass  # it has no such state
         if self._passed < self._sure_looks or now - self._since < SURE_S:
@@ -175,6 +176,13 @@ def _block_of_nonce(sent: SubmittedTransaction, head: int) -> Flow[int | None]:
         else:
             low = middle
     return high
+
+
+def _user_of_nonce(sent: SubmittedTransaction, block: int) -> Flow[str | None]:
+    """Return the hash of the transaction in this block that has the wallet's nonce."""
+    content = yield from perform(node_calls.contents(block))
+    user = sent.wallet.lower(), sent.nonce
+    return next((each for *place, each in content.transactions if tuple(place) == user), None)
 
 
 def watch_transaction(
