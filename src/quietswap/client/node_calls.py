@@ -342,7 +342,9 @@ def _result(call: NodeCall[T], status: int, answer: dict[str, Any], secrets: Seq
         message = masked(text if isinstance(text := fault.get("message"), str) else "", secrets)
         is_busy = status in BUSY_STATUS or code in _BUSY_CODES or _BUSY_WORDS.search(message)
         if is_busy or call.method == RECEIPT:
-            raise NodeUnreachable(f"{call.method}: the node is busy: {message}", is_busy=True)
+            raise NodeUnreachable(
+                f"{call.method}: the node is busy: {message}", is_busy=bool(is_busy)
+            )
         raise NodeRpcError(call.method, code if isinstance(code, int) else 0, message)
     if status != 200 or "result" not in answer:
         raise UnexpectedResponse(f"{call.method}: {_ELSE} (HTTP {status}, no JSON-RPC result)")
