@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Images of Python switch it on: then every process compiles all modules, and a test run takes longer.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo sandbox test test-busy flaky test-long nodes nodes-short check format docs dist release setup-dev audit spec-coverage chaos hostile mutants bench bench-storage web web-pictures clean
+.PHONY: help demo sandbox test test-busy flaky test-long nodes nodes-short check format docs dist release setup-dev audit spec-coverage chaos ends hostile mutants bench bench-storage web web-pictures clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -86,7 +86,10 @@ spec-coverage: .venv/.dev ## Write docs/spec-coverage.md: which test shows which
 	@$(BIN)/python tools/spec_coverage.py
 
 chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad weather (CHAOS_KILLS, CHAOS_SEED)
-	@CHAOS_KILLS=$${CHAOS_KILLS:-200} $(BIN)/pytest -q -s tests/chaos
+	@CHAOS_KILLS=$${CHAOS_KILLS:-200} $(BIN)/pytest -q -s tests/chaos --ignore tests/chaos/test_ends.py
+
+ends: .venv/.dev node_modules/.installed ## Follow 500 orders to their ends under odd nodes and relays (ENDS_ORDERS, ENDS_SEED)
+	@ENDS_ORDERS=$${ENDS_ORDERS:-500} $(BIN)/pytest -q -s tests/chaos/test_ends.py
 
 hostile: .venv/.dev node_modules/.installed ## Run hostile calldata on the chain (HOSTILE_CASES, HOSTILE_SEED)
 	@HOSTILE_CASES=$${HOSTILE_CASES:-6000} $(BIN)/pytest -q -s tests/hostile

@@ -91,7 +91,7 @@ async def run(folder: Path, kills: int, seed: int) -> Outcome:
             while not _has_seen_enough(stage, promised, reorgs, kills) and time.monotonic() < last:
                 await killer.run(killer.kills + 1)
             over.set()
-        faults = await _settled(stage, promised)
+        faults = await settled(stage, promised)
         books, told = read_both(stage)
         await stream.caught_up(len(told))
         reading.cancel()
@@ -119,7 +119,7 @@ def _has_seen_enough(
     return len(books.orders) > kills and books.resent > 0
 
 
-async def _settled(stage: CampaignEnvironment, promised: Promised) -> list[str]:
+async def settled(stage: CampaignEnvironment, promised: Promised) -> list[str]:
     """Return what is still wrong when everything had the time to come right, and to stay so."""
     stage.sandbox.builder.paused = True
     until = time.monotonic() + _QUIET_S

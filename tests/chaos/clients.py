@@ -44,7 +44,7 @@ class Trader:
         self._chance = random.Random(seed)
         headers = {"X-API-Key": stage.key}
         self._http = loopback.AsyncClient(base_url=stage.victim.url, headers=headers, timeout=8)
-        self._last_nonce: int | None = None
+        self.last_nonce: int | None = None
 
     async def trade(self, over: asyncio.Event) -> None:
         """Go on until `over`; the submission under way is then still seen to its answer."""
@@ -53,20 +53,25 @@ class Trader:
                 await self._one()
                 await asyncio.sleep(self._chance.uniform(0.05, 0.6))
 
+    async def close(self) -> None:
+        """Close its connections; `trade` does it by itself."""
+        await self._http.aclose()
+
     async def _one(self) -> None:
         dice = self._chance.random()
         try:
             if dice < 0.6:
-                await self._swap()
+                await self.swap()
             elif dice < 0.93:
                 await self._wrap()
             else:
-                await self._cancel()
+                await self.cancel()
         except httpx.TransportError:
             self._promised.answers["quote unanswered"] += 1
             await asyncio.sleep(_PAUSE_S)
 
-    async def _swap(self) -> None:
+    async def swap(self) -> httpx.Response | None:
+        """Quote, sign and submit a swap; return the last answer to the bytes, if there was one."""
         tokens = self._stage.sandbox.tokens
         sell, buy = self._chance.choice([("WETH", "USDC"), ("USDC", "WETH")])
         unit = 10**15 if sell == "WETH" else 10**6
@@ -78,7 +83,7 @@ class Trader:
         }  # fmt: skip
         answer = await self._http.get("/api/v1/quote", params=ask)
         if not self._is_quoted(answer):
-            return
+            return None
         quote = answer.json()["data"]
         protection = quote["mevProtection"]
         nonce = protection["transactionParams"]["nonce"]
@@ -90,6 +95,7 @@ class Trader:
         last = await self._insist("/api/v1/mev/orders", body)
         if last is not None:
             self._note_swap(last)
+        return last
 
     async def _wrap(self) -> None:
         operation = self._chance.choice(["wrap", "unwrap"])
@@ -110,13 +116,13 @@ class Trader:
         if last is not None and last.status_code == 200:
             self._promised.wraps.add(last.json()["data"]["order"]["txHash"])
 
-    async def _cancel(self) -> None:
+    async def cancel(self) -> None:
         """Take the nonce of the last order away, in public, as a wallet's cancel button does."""
-        if self._last_nonce is None:
+        if self.last_nonce is None:
             return
         params = {"to": self._wallet.address, "data": "0x", "value": "0", "gasLimit": "21000"}
         params["maxFeePerGas"] = str(10**11)
-        raw = self._signed(params, self._last_nonce, tip=10**9)
+        raw = self._signed(params, self.last_nonce, tip=10**9)
         with contextlib.suppress(RpcError):  # the nonce is used by now
             await self._stage.sandbox.chain.send_raw(bytes.fromhex(raw[2:]))
             self._promised.cancels += 1
@@ -160,7 +166,7 @@ class Trader:
         return int(await rpc.call("eth_getTransactionCount", self._wallet.address, "latest"), 16)
 
     def _signed(self, params: dict[str, Any], nonce: int, tip: int = 0) -> str:
-        self._last_nonce = nonce
+        self.last_nonce = nonce
         transaction = {
             "to": params["to"], "data": params["data"], "value": int(params["value"]),
             "gas": int(params["gasLimit"]), "maxFeePerGas": int(params["maxFeePerGas"]),

@@ -32,12 +32,12 @@ TRADED = ("WETH", "USDC")
 _MAX = 2**256 - 1
 _TUNED = {
     "[server]": "rate_limit = 10000000",
-    "[node]": "timeout_s = 1.0",
+    "[node]": "timeout_s = {patience_s}",
     "[tracking]": (
         f"order_expiry_s = {EXPIRY_S}\nresend_every_blocks = 3\nbackstop_every_blocks = 4"
     ),
-    "[relay.first]": "timeout_s = 1.0",
-    "[relay.backup]": "timeout_s = 1.0",
+    "[relay.first]": "timeout_s = {patience_s}",
+    "[relay.backup]": "timeout_s = {patience_s}",
 }
 _REVERTS_ARE_MINED = '[relay]\nswap_endpoint = "fast"\nbackup_after_blocks = 2\n'
 
@@ -112,8 +112,13 @@ class CampaignEnvironment:
 
 
 @asynccontextmanager
-async def running_environment(folder: Path, seed: int) -> AsyncIterator[CampaignEnvironment]:
-    """Run the sandbox and the service, every wallet's approvals given, for a `with` block."""
+async def running_environment(
+    folder: Path, seed: int, patience_s: float = 1.0
+) -> AsyncIterator[CampaignEnvironment]:
+    """Run the sandbox and the service, every wallet's approvals given, for a `with` block.
+
+    The service waits `patience_s` for the node and for a relay.
+    """
     async with contextlib.AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(running_network(BLOCK_S))
         await _approve(sandbox)
@@ -125,7 +130,10 @@ async def running_environment(folder: Path, seed: int) -> AsyncIterator[Campaign
         settings = folder / "quietswap.toml"
         settings.write_text(
             _settings(
-                sandbox.urls | {part: one.url for part, one in proxies.items()}, folder, port
+                sandbox.urls | {part: one.url for part, one in proxies.items()},
+                folder,
+                port,
+                patience_s,
             ),
             "utf-8",
         )
@@ -139,11 +147,12 @@ async def running_environment(folder: Path, seed: int) -> AsyncIterator[Campaign
             await victim.kill()
 
 
-def _settings(urls: Mapping[str, str], folder: Path, port: int) -> str:
+def _settings(urls: Mapping[str, str], folder: Path, port: int, patience_s: float) -> str:
     text = settings_text(urls, folder, port, BLOCK_S)
     for table, lines in _TUNED.items():
         assert f"{table}\n" in text
-        text = text.replace(f"{table}\n", f"{table}\n{lines}\n")
+        tuned = lines.format(patience_s=patience_s)
+        text = text.replace(f"{table}\n", f"{table}\n{tuned}\n")
     return text.replace("[relay.first]", _REVERTS_ARE_MINED + "[relay.first]")
 
 

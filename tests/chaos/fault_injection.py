@@ -3,7 +3,7 @@
 import asyncio
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from quietswap.sandbox.block_builder import ReorgTooDeep
 from quietswap.sandbox.faults import NODE, RELAYS
@@ -11,7 +11,7 @@ from quietswap.sandbox.network import SandboxNetwork
 from quietswap.sandbox.stack import ServiceFailed
 from tests.chaos.environment import Victim
 from tests.fake_web import Answer
-from tests.reports.proxy import RpcProxy, every_second, late, limited, odd_entries, says
+from tests.reports.proxy import RpcProxy, Trouble, every_second, late, limited, odd_entries, says
 from tests.reports.relay_cases import CASES
 
 DEEPEST = 6
@@ -46,10 +46,18 @@ class Faults:
     The proxies in front of node and relays have troubles of their own, at the same time.
     """
 
-    def __init__(self, sandbox: SandboxNetwork, proxies: Mapping[str, RpcProxy], seed: str) -> None:
+    def __init__(
+        self,
+        sandbox: SandboxNetwork,
+        proxies: Mapping[str, RpcProxy],
+        seed: str,
+        odd_nodes: Sequence[Trouble] = (),
+    ) -> None:
+        """`odd_nodes` are further troubles of a node, as often as all others together."""
         self._active_faults = sandbox.active_faults
         self._proxies = proxies
         self._chance = random.Random(seed)
+        self._odd_nodes = odd_nodes
         self.switched = 0
 
     async def run(self, over: asyncio.Event) -> None:
@@ -63,6 +71,10 @@ class Faults:
 
     def _switch(self) -> None:
         part = self._chance.choice((*RELAYS, *NODE, *NODE))
+        if part in NODE and self._odd_nodes and self._chance.random() < 0.5:
+            is_well = self._chance.random() < 0.5
+            self._proxies[part].trouble = None if is_well else self._chance.choice(self._odd_nodes)
+            return
         if self._chance.random() < 0.5:
             self._proxies[part].trouble = self._chance.choice(
                 (None, *_REPORTED["node" if part in NODE else "relay"])
