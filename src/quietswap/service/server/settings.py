@@ -357,9 +357,10 @@ def _parsed(text: str, kind: Any, name: str) -> Any:
     if "tuple" in str(kind):
         parts = [part.strip() for part in text.split(",") if part.strip()]
     try:
-        return msgspec.convert(parts, kind, strict=False)
+        value = msgspec.convert(parts, kind, strict=False)
     except msgspec.ValidationError as error:
         raise BadSettings(f"{name}: {_explained(str(error))}{_one_of(kind)}") from error
+    return list(value) if isinstance(value, tuple) else value  # a list, as a file has it
 
 
 def _one_of(kind: Any) -> str:
