@@ -21,6 +21,7 @@ from quietswap.rules import errors
 from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer
+from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import MINIMUM, WALLET, FakeService, Reply, refused
 from tests.client.test_polling import at
 from tests.client.test_swap_flow import REQUEST, approved
@@ -75,12 +76,19 @@ def lost(node: FakeChain, service: FakeService) -> None:
     node.forgets = True
 
 
+def busy(node: FakeChain, service: FakeService) -> None:
+    node.busy = lambda method: (
+        NodeSays("slow down", 429) if method == "eth_getTransactionReceipt" else None
+    )
+
+
 FATES: list[tuple[Fate, type[AfterSubmission], str]] = [
     (mined, MinedAnyway, "was mined and succeeded: do not repeat it"),
     (reverted, NeverMined, "came to nothing .*: another try is safe"),
     (replaced, NeverMined, "came to nothing .*: another try is safe"),
     (silent, MayBeMined, "may still be mined as long as nonce 7 is unused"),
     (lost, MayBeMined, "may still be mined as long as nonce 7 is unused"),
+    (busy, MayBeMined, "may still be mined as long as nonce 7 is unused"),
 ]
 
 

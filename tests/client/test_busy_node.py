@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from quietswap.client import QuietswapClient
-from quietswap.client.errors import MayBeMined, NodeRpcError, NodeUnreachable, OrderStillOpen
+from quietswap.client.errors import MayBeMined, NodeRpcError, NodeUnreachable
 from quietswap.client.flows.effects import BUSY_PAUSES_S
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do, Time
@@ -76,11 +76,14 @@ def test_a_node_that_stays_busy_leaves_the_approval_named(
     client: QuietswapClient, node: FakeChain, time: Time
 ) -> None:
     busy(node, lambda method: bool(node.sent) and method == "eth_getTransactionReceipt")
-    with pytest.raises(OrderStillOpen) as caught:
+    with pytest.raises(MayBeMined, match="the node is busy: slow down") as caught:
         client.swap(REQUEST, ACCOUNT)
-    error = caught.value
-    assert (error.tx_hash, error.nonce, error.order_id) == (error.reference, 7, None)
-    assert sum(time.pauses) > client.polling.until(), "it was asked as long as the flow may wait"
+    error, (approval,) = caught.value, node.receipts
+    assert (error.tx_hash, error.nonce, error.order_id) == (approval, 7, None)
+    assert isinstance(error.cause, NodeUnreachable)
+    # as long as the flow may wait, and the watch alone paces
+    assert time.pauses == [1, 2, 4, 8, 16, *[30] * 8]
+    assert sum(time.pauses) <= client.polling.until() < sum(time.pauses) + 30
 
 
 @pytest.mark.parametrize("answered", [True, False])

@@ -290,3 +290,14 @@ def test_an_order_is_checked_with_one_look(
     service.next("status", reported(CANCELLED))
     end = ask("check_order", ask("order_status", "ord_1"))
     assert (end.fate, end.is_contradicted, time.pauses) == ("mined", True, [])
+
+
+def test_one_look_is_repeated_while_the_node_is_busy(
+    ask: Asking, service: FakeService, node: FakeChain, time: Time
+) -> None:
+    refusals = iter([NodeSays("over rate limit", -32016)])
+    mined(node)
+    node.busy = lambda _: next(refusals, None)
+    service.next("status", reported(CANCELLED))
+    end = ask("check_order", ask("order_status", "ord_1"))
+    assert (end.fate, end.is_contradicted, time.pauses) == ("mined", True, [0.5])

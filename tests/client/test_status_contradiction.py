@@ -129,10 +129,14 @@ def test_a_node_in_trouble_loses_no_result(
     assert (result.status.status, result.received) == (name, None)
 
 
+@pytest.mark.parametrize("trouble", ["missing trie node", "over rate limit"])
 def test_confirmed_is_not_believed_where_the_node_fails(
-    do_with_node: Do, service: FakeService, approved: FakeChain, time: Time
+    do_with_node: Do, approved: FakeChain, time: Time, trouble: str
 ) -> None:
-    approved.forgets = True
+    """Nor does a rate limit make each look a wait of its own."""
+    approved.busy = lambda method: (
+        NodeSays(trouble) if method == "eth_getTransactionReceipt" else None
+    )
     with pytest.raises(MayBeMined, match="confirmed, but your own node cannot show it") as caught:
         do_with_node("swap", REQUEST, ACCOUNT)
     assert (caught.value.order_id, caught.value.nonce) == ("ord_1", 7)

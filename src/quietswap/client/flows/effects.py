@@ -50,26 +50,28 @@ BUSY_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Pauses of a read while the caller's own node is busy, in s: 16 s in all, a provider's window."""
 
 
-def perform(call: ApiCall[T] | NodeCall[T]) -> Flow[T]:
+def perform(call: ApiCall[T] | NodeCall[T], pauses: Sequence[float] = BUSY_PAUSES_S) -> Flow[T]:
     """Perform one request inside a flow and return its typed answer.
 
-    A read is repeated while the caller's own node is busy.
+    A read is repeated after each of `pauses` (s) while the caller's own node is busy.
     """
     is_read = isinstance(call, NodeCall) and call.method != SEND
-    return cast("T", (yield from patient(call, BUSY_PAUSES_S if is_read else ())))
+    return cast("T", (yield from patient(call, pauses if is_read else ())))
 
 
-def perform_all(*calls: NodeCall[Any]) -> Flow[tuple[Any, ...]]:
+def perform_all(
+    *calls: NodeCall[Any], pauses: Sequence[float] = BUSY_PAUSES_S
+) -> Flow[tuple[Any, ...]]:
     """Perform reads in one batch, so that one node answers all of them, in this order.
 
     A node that takes no batch is asked one by one.
     """
     try:
-        results = yield from patient(NodeBatch(calls), BUSY_PAUSES_S)
+        results = yield from patient(NodeBatch(calls), pauses)
     except (NodeRpcError, UnexpectedResponse):  # of one call, or of batches
         results = []
         for call in calls:
-            results.append((yield from perform(call)))
+            results.append((yield from perform(call, pauses)))
     return tuple(results)
 
 

@@ -4,13 +4,20 @@ Only the caller's own node decides, about the transaction that the caller signed
 reports is a claim: without a node or a record of what was signed it stays one.
 """
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from quietswap.client import errors, node_calls
-from quietswap.client.flows.effects import Flow, Sleep, perform, perform_all, read_clock
+from quietswap.client.flows.effects import (
+    BUSY_PAUSES_S,
+    Flow,
+    Sleep,
+    perform,
+    perform_all,
+    read_clock,
+)
 from quietswap.client.flows.polling import PollingPolicy, follow_order
 from quietswap.rules.contract.orders import OrderStatusResponse
 from quietswap.rules.tx.signed import MAINNET
@@ -87,23 +94,33 @@ class Sighting:
         return 0 if self.receipt is None else max(self.head - self.receipt.block_number + 1, 0)
 
 
-def look(tx_hash: str, wallet: str) -> Flow[Sighting]:
-    """Look at a transaction at the caller's own node.
+def look(tx_hash: str, wallet: str, pauses: Sequence[float]) -> Flow[Sighting]:
+    """Look at a transaction at the caller's own node, again after `pauses` (s) while it is busy.
 
     Raises WrongChain for a node of another chain, and UnexpectedResponse for another's receipt.
     """
     # the nonce before the receipt: the block that uses it may come between the two
     next_nonce, receipt, head = yield from _on_mainnet(
-        node_calls.nonce(wallet, "latest"), node_calls.receipt(tx_hash), node_calls.HEAD
+        node_calls.nonce(wallet, "latest"),
+        node_calls.receipt(tx_hash),
+        node_calls.HEAD,
+        pauses=pauses,
     )
     if receipt is not None and receipt.transaction_hash.lower() != tx_hash.lower():
         raise errors.UnexpectedResponse("the node answered the receipt of another transaction")
     return Sighting(head, next_nonce, receipt)
 
 
-def _on_mainnet(*calls: node_calls.NodeCall[Any]) -> Flow[tuple[Any, ...]]:
+def _pauses(watched_s: float | None) -> Sequence[float]:
+    """Return the pauses of each look: none in a watch, which waits between its looks."""
+    return BUSY_PAUSES_S if watched_s == 0.0 else ()
+
+
+def _on_mainnet(
+    *calls: node_calls.NodeCall[Any], pauses: Sequence[float] = BUSY_PAUSES_S
+) -> Flow[tuple[Any, ...]]:
     """Return the results of a node that proves its chain in the same answer. Raises WrongChain."""
-    chain, *results = yield from perform_all(node_calls.CHAIN_ID, *calls)
+    chain, *results = yield from perform_all(node_calls.CHAIN_ID, *calls, pauses=pauses)
     if chain != MAINNET:
         raise errors.WrongChain(chain)
     return tuple(results)
@@ -202,7 +219,7 @@ def watch_transaction(
         wait, trouble, receipt = polling.node_interval_s, None, None
         now = (yield from read_clock()).seconds
         try:
-            seen = yield from look(sent.tx_hash, sent.wallet)
+            seen = yield from look(sent.tx_hash, sent.wallet, _pauses(watched_s))
             outcome = yield from passes.judge(seen, (yield from read_clock()).seconds)
             if outcome is not TransactionOutcome.OPEN:
                 return Watched(outcome, seen.receipt)
@@ -329,7 +346,7 @@ def _awaited_receipt(
             yield Sleep(polling.node_interval_s)
         looks += 1
         try:
-            receipt = (yield from look(sent.tx_hash, sent.wallet)).receipt
+            receipt = (yield from look(sent.tx_hash, sent.wallet, _pauses(watched_s))).receipt
         except errors.ClientError as error:
             trouble = error
             if polling.on_trouble is not None:
