@@ -271,7 +271,6 @@ def test_an_approval_waits_behind_what_the_node_has_pending(
         ({"at_least": "100"}, "at_least must be an int"),
         ({"max_fee_wei": float("nan")}, "max_fee_wei must be an int of 0 or more, not nan"),
         ({"max_fee_wei": True}, "max_fee_wei must be an int"),
-        ({"routers": ["0x12"]}, "routers must be a frozenset"),
         ({"max_impact_percent": Decimal("nan")}, "max_impact_percent must be 0 to 100, not NaN"),
         ({"max_impact_percent": float("inf")}, "max_impact_percent must be 0 to 100"),
         ({"max_impact_percent": "1"}, "max_impact_percent must be 0 to 100"),

@@ -88,7 +88,7 @@ def test_what_would_be_declined_is_the_plans_refusal(
     ("change", "words"),
     [
         ({"at_least": 10**12}, "is below"),
-        ({"approval": "never"}, "approval is never"),
+        ({"approval": "never"}, "approval (--approve) is never"),
         ({"nonce": 7}, "only nonce 7 may be signed"),
     ],
 )

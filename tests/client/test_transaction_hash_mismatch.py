@@ -38,7 +38,7 @@ def test_another_hash_for_a_swap(do: Do, service: FakeService) -> None:
     with pytest.raises(TransactionHashMismatch) as caught:
         do("swap", ALONE, ACCOUNT, lambda event: seen.append(type(event).__name__))
     names_both(caught.value, service)
-    assert seen == ["SwapQuoteResponse"]
+    assert seen == ["SwapQuoteResponse", "SwapPlan"]
     assert len(service.bodies("order")) == 1
 
 
@@ -49,7 +49,7 @@ def test_another_hash_in_a_status(do: Do, service: FakeService, name: OrderStatu
     with pytest.raises(TransactionHashMismatch) as caught:
         do("swap", ALONE, ACCOUNT, lambda event: seen.append(type(event).__name__))
     names_both(caught.value, service)
-    assert seen == ["SwapQuoteResponse", "SwapOrderResponse", "OrderStatusResponse"]
+    assert seen == ["SwapQuoteResponse", "SwapPlan", "SwapOrderResponse", "OrderStatusResponse"]
     assert (caught.value.nonce, caught.value.order_id, caught.value.fate) == (7, "ord_1", None)
 
 
@@ -69,7 +69,7 @@ def test_another_hash_for_a_wrap(do: Do, service: FakeService, operation: str) -
     with pytest.raises(TransactionHashMismatch) as caught:
         do(operation, "2", ACCOUNT, nonce=7, watch=lambda event: seen.append(type(event).__name__))
     names_both(caught.value, service)
-    assert seen == ["WrapQuoteResponse"]
+    assert seen == ["WrapQuoteResponse", "WrapPlan"]
 
 
 def test_another_hash_for_what_is_submitted_alone(do: Do, service: FakeService) -> None:
