@@ -78,7 +78,7 @@ def test_the_command_that_is_printed_after_an_interruption(
     words: str,
 ) -> None:
     chain(node)
-    service.next("status", *[reported(status)] * 3)
+    service.next("status", *[reported(status)] * 4)
     if code == 4 and status is CONFIRMED:  # it looks again for 18 s: one look tells the same
         result = followed(quietswap)
         assert words in " ".join(result.stdout.split())
@@ -91,6 +91,8 @@ def test_the_command_that_is_printed_after_an_interruption(
     assert (machine.exit_code, answer["status"]) == (code, status.value)
     assert (answer["final"], answer["mayBeMined"]) == (True, False)
     assert words in answer["conclusion"]
+    is_contradicted = "but your own node" in answer["conclusion"]
+    assert followed(quietswap).exit_code == (code if is_contradicted else 0)
 
 
 @pytest.mark.parametrize("status", [CONFIRMED, FAILED, CANCELLED])

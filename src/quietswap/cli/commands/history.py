@@ -37,7 +37,8 @@ def history(
     your own node sent: the service does not know them.
 
     With --follow, exit code 0 means that the order is confirmed, 1 that it came to nothing, 4 that
-    it may still be mined, or was mined although the service reports a failure.
+    it may still be mined, or was mined although the service reports a failure. Without --follow,
+    1 and 4 are given only where your own node contradicts the service.
     """
     if order_id is not None:
         _one(context, order_id, poll, follow=follow)
@@ -103,5 +104,5 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
         if follow and end.may_be_mined:
             context.say("To check it again:", "yellow")
             context.again("history", "--order", order_id, "--follow")
-    if follow and (code := order_end.exit_code(end)):
+    if (follow or end.is_contradicted) and (code := order_end.exit_code(end)):
         raise click.exceptions.Exit(code)
