@@ -56,7 +56,9 @@ def mcp(
     *, context: CommandContext, port: int | None, token_file: Path | None,
     limits: tuple[str, ...], max_loss: float, asks: str, **signing: Any,
 ) -> None:  # fmt: skip
-    """Serve tools for a model: search tokens, quote, explain, prepare, submit, follow, cancel.
+    """Serve tools for a model: search tokens, quote, explain, swap, wrap, submit, follow, cancel.
+
+    Swaps, wraps and cancels are prepared; they are submitted only with your signature.
 
     Start it from a client of the Model Context Protocol, which talks to it on standard input and
     output. It needs the extra mcp: pip install "quietswap[mcp]"
