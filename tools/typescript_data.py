@@ -56,6 +56,7 @@ from quietswap.rules.safety.methods import METHODS, ROUTERS
 from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE
 from quietswap.rules.trial import verdict
 from quietswap.rules.trial.codec import SLOT_S, VIEW_GAS
+from quietswap.rules.trial.swap_trial import MOST_VIEWS
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP
 from quietswap.rules.vendors import VENDORS
 from quietswap.rules.wire import MAX_SAFE_INTEGER, WireAmount, WireFigure
@@ -134,6 +135,7 @@ def _limits() -> dict[str, str]:
         "GAS_MULTIPLE_HALVES": verdict.GAS_MULTIPLE_HALVES,
         "MODEST_GAS": verdict.MODEST_GAS,
         "VIEW_GAS": VIEW_GAS,
+        "MOST_VIEWS": MOST_VIEWS,
         "SLOT_S": SLOT_S,
     }
     numbers = {

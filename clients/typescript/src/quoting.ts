@@ -3,7 +3,7 @@ import type { ApprovalSent, Approved } from "./approvals.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
 import { judgeQuote, mostBps, needsReference, requireConsent } from "./loss.js";
-import { allowanceOf, answered, balanceOf, baseFee, blockSince, newestBlock, nonceOf, requireEth, view } from "./node.js";
+import { allowanceOf, answered, balanceOf, baseFee, blockSince, newestBlock, nonceOf, requireEth, requireMainnet, view } from "./node.js";
 import { BACKENDS, type Context } from "./polling.js";
 import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, type SwapTerms } from "./quote-checks.js";
 import { textOf } from "./reading.js";
@@ -99,6 +99,7 @@ async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuot
   const { io, polling } = context;
   for (let attempt = 1; ; attempt += 1) {
     const quote = await send(io, swapQuoteCall(request));
+    if (io.hasNode) await requireMainnet(io);
     const isZeroEx = quote.dexRoute.target.toLowerCase() === ALLOWANCE_HOLDER;
     checkQuote(quote, request, io.hasNode && isZeroEx ? await readSettlers(context) : []);
     if (!io.hasNode) checkUnsimulated(quote);

@@ -8,7 +8,7 @@ import { payer } from "./calldata.js";
 import { NodeRpcError, UnexpectedResponse } from "./errors.js";
 import { UnsafeQuote } from "./flow-errors.js";
 import { masked } from "./foreign-text.js";
-import { GAS_MULTIPLE_HALVES, MODEST_GAS, SLOT_S, VIEW_GAS } from "./generated/rules.js";
+import { GAS_MULTIPLE_HALVES, MODEST_GAS, MOST_VIEWS, SLOT_S, VIEW_GAS } from "./generated/rules.js";
 import { allowanceOf, balanceData, balanceOf, hex, isLog, latestBlock, pad, type Log } from "./node.js";
 import { checkUnsimulated, measuresItself, type SwapTerms } from "./quote-checks.js";
 import { isObject, object, quantity, textOf, word, type Json } from "./reading.js";
@@ -136,7 +136,8 @@ function state(quote: SwapQuote, request: SwapTerms, block: Block): State {
   const fees = { gas: hex(VIEW_GAS), maxFeePerGas: hex(fee), maxPriorityFeePerGas: "0x0" };
   const view = (to: string, data: string) => ({ from: wallet, to, data, ...fees });
   const calls: object[] = [sellToken, buyToken].map((token) => view(token, balanceData(wallet)));
-  let code = {};
+  const balance = hex(plausibleWei(MOST_VIEWS * VIEW_GAS * fee));
+  const stateOverrides: Record<string, object> = { [wallet]: { balance } };
   if (measuresItself(quote)) {
     const from = payer(quote.dexRoute.target, quote.dexRoute.data, buyToken);
     const collector = random(20);
@@ -149,10 +150,10 @@ function state(quote: SwapQuote, request: SwapTerms, block: Block): State {
       [buyToken, balanceData(collector)],
     ] as const)
       calls.push(view(to, data));
-    code = { [from]: { code: forwarder(buyToken) } };
+    const code = forwarder(buyToken);
+    if (from.toLowerCase() === wallet.toLowerCase()) stateOverrides[wallet] = { balance, code };
+    else stateOverrides[from] = { code };
   }
-  const balance = hex(plausibleWei(BigInt(calls.length) * VIEW_GAS * fee));
-  const stateOverrides = { [wallet]: { balance }, ...code };
   const { type, chainId, nonce, ...members } = toSign(quote.mevProtection.transactionParams);
   const swap = { from: wallet, ...quantities(members) };
   const first = blockOverrides(block, 1n);

@@ -4,7 +4,7 @@ import { ApiError } from "./errors.js";
 import type { OutcomeWatch } from "./finality.js";
 import type { Outcome, Submitted } from "./flow-errors.js";
 import { needsReference } from "./loss.js";
-import { newestBlock, received, requireMainnet } from "./node.js";
+import { newestBlock, received } from "./node.js";
 import { judgeRecord } from "./order-end.js";
 import { orderOf, throwOutcome } from "./outcome.js";
 import { followOrder, patienceOf, remember, retryTransient, type Context } from "./polling.js";
@@ -179,7 +179,6 @@ export async function swap(
   const { io, polling } = context;
   // loaded before anything is signed: a swap must not fail for it after an approval was paid
   const trial = io.hasNode ? await import("./simulation.js") : undefined;
-  if (trial) await requireMainnet(io);
   await requireTradeScope(context);
   const { quote, approvals } = await approvedQuote(context, request, signer, watch);
   if (trial) {

@@ -246,7 +246,7 @@ function rpcError(method: string, fault: Json, secrets: readonly string[], statu
   const message = masked(fault["message"], secrets);
   const isBusy = BUSY_STATUS.includes(status) || BUSY_CODES.includes(code) || BUSY_WORDS.test(message);
   if (isBusy || method === RECEIPT)
-    return new NodeUnreachable(`${method}: the node is busy: ${message}`, true);
+    return new NodeUnreachable(`${method}: the node is busy: ${message}`, isBusy);
   return new NodeRpcError(method, code, message);
 }
 

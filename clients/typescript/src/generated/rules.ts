@@ -235,6 +235,8 @@ export const MODEST_GAS = 500000n;
 
 export const VIEW_GAS = 3000000n;
 
+export const MOST_VIEWS = 20n;
+
 export const SLOT_S = 12n;
 
 export const FRESH_S = 20;

@@ -21,7 +21,8 @@ from quietswap.rules.tx.address import Address
 StateOverrides = Mapping[Address, Mapping[str, object]]
 """The fields of each account that a simulated block overrides."""
 
-_MOST_VIEWS = 20
+MOST_VIEWS = 20
+"""The wallet can pay for so many views of one block."""
 
 
 def measures_itself(target: Address, data: bytes) -> bool:
@@ -94,7 +95,7 @@ def plausible_balance(wallet: Address, needed: int, below: codec.RandBelow) -> S
 
 
 def reader(
-    wallet: Address, block: codec.NextBlock, below: codec.RandBelow, *, views: int = _MOST_VIEWS
+    wallet: Address, block: codec.NextBlock, below: codec.RandBelow, *, views: int = MOST_VIEWS
 ) -> StateOverrides:
     """Return the override of an ETH balance that pays for `views` views of one block."""
     return plausible_balance(wallet, views * codec.VIEW_GAS * block.view_fee, below)
