@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import httpx
 import pytest
 from eth_account import Account
 from eth_account.typed_transactions import TypedTransaction
@@ -11,7 +12,7 @@ from quietswap.sandbox.contracts.pools import WETH
 from tests import loopback
 from tests.spec.api_client import ETHER, SOLD, ApiClient
 from tests.spec.coverage import shows
-from tests.spec.wire import refused, sign
+from tests.spec.wire import data, refused, sign
 
 
 @shows("error: 400 INVALID_SIGNATURE", "details: INVALID_SIGNATURE", "rule: signer is the wallet")
@@ -129,6 +130,28 @@ def test_400_invalid_transaction(desk: ApiClient, change: dict[str, int]) -> Non
     raw = legacy(wallet, params) if is_old else sign(wallet, params, nonce=0, **change)
     answer = desk.submit_wrap(wrap, signedTransaction=raw)
     assert refused(answer, 400, "INVALID_TRANSACTION")["details"]["reason"]
+
+
+def test_a_wrap_leaves_no_nonce_gap(desk: ApiClient) -> None:
+    wallet = desk.wallet()
+    wrap = desk.wrap(wallet)
+    params = wrap.quote["mevProtection"]["transactionParams"]
+
+    def post(nonce: int) -> httpx.Response:
+        return desk.submit_wrap(wrap, signedTransaction=sign(wallet, params, nonce=nonce))
+
+    def details(nonce: int) -> tuple[str, str]:
+        told = refused(post(nonce), 400, "INVALID_TRANSACTION")["details"]
+        return told["field"], told["reason"]
+
+    for nonce in (1, 5, 10**9, 2**63):
+        text = f"nonce {nonce} leaves a gap: the wallet's next free nonce is 0"
+        assert details(nonce) == ("nonce", text)
+    with desk.no_blocks():
+        data(post(0))
+        text = "nonce 2 leaves a gap: the wallet's next free nonce is 1"
+        assert details(2) == ("nonce", text)
+        data(post(1))
 
 
 def legacy(wallet: object, params: dict[str, str]) -> str:

@@ -1,5 +1,7 @@
 """The checks of a signed transaction before it is sent, in one round trip."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from quietswap.rules.chain.records import (
@@ -89,7 +91,7 @@ async def preflight(
                 checks[check]()
         return PreflightResult(facts.head, facts.eth_balance, facts.nonce, run)
 
-    try:
+    with node_required():
         facts, run = await _read(chain, signed, spend, trial)
         try:
             return passed(facts, run)
@@ -97,6 +99,13 @@ async def preflight(
             if facts.head >= await chain.newest_number():
                 raise
         return passed(*await _read(chain, signed, spend, trial))
+
+
+@contextmanager
+def node_required() -> Iterator[None]:
+    """Turn NodeUnavailable into ProviderUnavailable: an unchecked transaction is not sent."""
+    try:
+        yield
     except NodeUnavailable as error:
         raise ProviderUnavailable(
             "the Ethereum node does not answer, so the transaction could not be checked",

@@ -19,11 +19,12 @@ from quietswap.rules.orders.new_order import (
     new_pending_order,
     planned_order,
 )
+from quietswap.rules.orders.nonces import OwnNonces, next_free_nonce
 from quietswap.rules.orders.order import Order, OrderEvent, OrderEventType, OrderKind, Transition
 from quietswap.rules.orders.order_changes import POSTED
 from quietswap.rules.orders.preflight import PreflightResult
 from quietswap.rules.orders.stores import DuplicateTransaction, StoreUnavailable
-from quietswap.rules.orders.wallet_transaction import same_call
+from quietswap.rules.orders.wallet_transaction import check_nonce_gap, same_call
 from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind
 from quietswap.rules.relays import BACKUP_TIER
 from quietswap.rules.routers import batch
@@ -315,6 +316,20 @@ class SubmitOrder:
         quote = matching_quote(compared, signer, self.clock.now_ms())
         self.relay(quote.tier)
         return quote
+
+    async def check_gap(self, signed: SignedTransaction, latest: int, own: OwnNonces) -> None:
+        """Refuse a nonce after the next free one; the public mempool is read only if it matters.
+
+        `latest` is the wallet's next nonce on the chain. Raises ValidationError with reason
+        NONCE_GAP, and NodeUnavailable.
+        """
+        if signed.nonce <= next_free_nonce(latest, latest, own):
+            return
+        chain, sender = self.chain, signed.sender
+        await chain.newest_number()  # `latest` may be of a backend that lags
+        latest = max(latest, (await chain.nonces([sender]))[sender])
+        pending = await chain.pending_nonce(sender)
+        check_nonce_gap(signed.nonce, next_free_nonce(latest, pending, own))
 
     async def stored_meanwhile(
         self, signed: SignedTransaction, known: Order | None

@@ -12,6 +12,7 @@ from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.base import RequestError
 from quietswap.rules.errors.requests import (
     InvalidSignature,
+    InvalidTransaction,
     NonceTooLow,
     ValidationError,
 )
@@ -19,7 +20,12 @@ from quietswap.rules.orders.checks import WRAP_ORDER
 from quietswap.rules.orders.comparison import wrap_differences
 from quietswap.rules.orders.new_order import operation_of
 from quietswap.rules.orders.order import Order, OrderKind
-from quietswap.rules.orders.preflight import RequiredSpend, preflight
+from quietswap.rules.orders.preflight import (
+    PreflightResult,
+    RequiredSpend,
+    node_required,
+    preflight,
+)
 from quietswap.rules.orders.request import (
     SubmittedWrap,
     WrapOrderRequest,
@@ -97,9 +103,21 @@ class SubmitWrap:
             if stored is not None and _is_repeated(stored, key, submission):
                 return await core.delivery.wait_for(stored)
             raise
+        await self._check_gap(key, signed, ready)
         fresh = core.new_order(signed, quote, ready)
         dead = known if known is not None and known.may_resubmit else None
         return accepted(await core.deliver(fresh, ready, dead), signed, ready)
+
+    async def _check_gap(
+        self, key: ApiKey, signed: SignedTransaction, ready: PreflightResult
+    ) -> None:
+        """Raise InvalidTransaction for a nonce that leaves a gap, as the interface's table says."""
+        own = await self._core.orders.own_nonces(key.client_id, signed.sender)
+        try:
+            with node_required():
+                await self._core.check_gap(signed, ready.nonce, own)
+        except ValidationError as gap:
+            raise InvalidTransaction(reason=gap.message, field="nonce") from gap
 
     async def _issued(
         self, key: ApiKey, signed: SignedTransaction, quote_id: str | None

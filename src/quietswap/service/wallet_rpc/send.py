@@ -20,7 +20,7 @@ from quietswap.rules.errors.requests import (
 from quietswap.rules.orders import wallet_transaction as rules
 from quietswap.rules.orders.cancel_transaction import fee_cap
 from quietswap.rules.orders.checks import RPC_CALL, RPC_SWAP
-from quietswap.rules.orders.nonces import OwnNonces, next_free_nonce
+from quietswap.rules.orders.nonces import OwnNonces
 from quietswap.rules.orders.order import FailureCode, Order, OrderKind, OrderStatus
 from quietswap.rules.orders.preflight import PreflightResult, preflight
 from quietswap.rules.orders.stores import StoreUnavailable
@@ -193,10 +193,10 @@ class SendRawTransaction:
             found.spend.batched and not found.replaces
         ):  # the preflight takes a gap for an open order
             latest = await core.chain.nonces([signed.sender])
-            await self._check_gap(signed, latest[signed.sender], own)
+            await core.check_gap(signed, latest[signed.sender], own)
         ready = await self._preflight(signed, found, own)
         if not found.replaces:
-            await self._check_gap(signed, ready.nonce, own)
+            await core.check_gap(signed, ready.nonce, own)
         return found, ready
 
     async def _preflight(
@@ -218,16 +218,6 @@ class SendRawTransaction:
         if ready.run is not None and ready.run.succeeded is None:
             rules.check_gas(signed.params, found.unsimulated_gas)
         return ready
-
-    async def _check_gap(self, signed: SignedTransaction, latest: int, own: OwnNonces) -> None:
-        """Refuse a nonce after the next free one; the public mempool is read only if it matters."""
-        if signed.nonce <= next_free_nonce(latest, latest, own):
-            return
-        chain, sender = self.core.chain, signed.sender
-        await chain.newest_number()  # `latest` may be of a backend that lags
-        latest = max(latest, (await chain.nonces([sender]))[sender])
-        pending = await chain.pending_nonce(sender)
-        rules.check_nonce_gap(signed.nonce, next_free_nonce(latest, pending, own))
 
     async def _deliver(
         self,
