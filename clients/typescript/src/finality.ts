@@ -51,10 +51,13 @@ interface Sighting {
   readonly receipt: Receipt | undefined;
 }
 
-/** Look at a transaction at the own node, which proves its chain in the same answer. */
-export async function look(io: Transport, { txHash, wallet }: Submitted): Promise<Sighting> {
+/**
+ * Look at a transaction at the own node, which proves its chain in the same answer. In a watch of some
+ * `seconds` a busy node is not waited for: the watch waits between its looks.
+ */
+export async function look(io: Transport, { txHash, wallet }: Submitted, seconds?: number): Promise<Sighting> {
   // the nonce before the receipt: the block that uses it may come between the two
-  const [nextNonce, found, head] = await onMainnet(io, [
+  const [nextNonce, found, head] = await onMainnet(seconds === 0 ? io : { ...io, busyPausesS: [] }, [
     ["eth_getTransactionCount", [wallet, "latest"]],
     ["eth_getTransactionReceipt", [txHash]],
     ["eth_getBlockByNumber", ["latest", false]],
@@ -151,7 +154,7 @@ export async function watchTransaction(
     let receipt: Receipt | undefined;
     const before = io.seconds();
     try {
-      const sighting = await look(io, sent);
+      const sighting = await look(io, sent, seconds);
       const fate = await judge(sighting);
       receipt = sighting.receipt;
       if (fate !== "open") return { fate, receipt };

@@ -96,7 +96,7 @@ async function awaitedReceipt({ io, polling }: Context, sent: Submitted, seconds
   for (let looks = 0; looks < leastLooks || io.seconds() - started < leastS; looks += 1) {
     if (looks) await io.sleep(polling.nodeIntervalS);
     try {
-      const { receipt } = await look(io, sent);
+      const { receipt } = await look(io, sent, seconds);
       if (receipt) return { fate: receipt.succeeded ? "mined" : "reverted", receipt };
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;

@@ -86,6 +86,8 @@ export interface Transport {
   readonly hasNode: boolean;
   readonly sleep: (seconds: number) => Promise<void>;
   readonly seconds: () => number;
+  /** Pauses of a read while the node is busy, in s; none in a watch, which waits between its looks. */
+  readonly busyPausesS: readonly number[];
 }
 
 /** Throws RangeError with the name of a wrong option. */
@@ -102,6 +104,7 @@ export function transportOf(options: TransportOptions): Transport {
     hasNode: rpcUrl !== undefined,
     sleep: options.sleep ?? ((s) => new Promise((wake) => setTimeout(wake, 1000 * s))),
     seconds: options.seconds ?? (() => performance.now() / 1000),
+    busyPausesS: BUSY_PAUSES_S,
   };
 }
 
@@ -160,7 +163,7 @@ export async function rpc(
 
 /** Repeat a read while the own node is busy. */
 export async function patiently<T>(io: Transport, once: () => Promise<T>): Promise<T> {
-  for (const pause of BUSY_PAUSES_S) {
+  for (const pause of io.busyPausesS) {
     try {
       return await once();
     } catch (error) {
