@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 
 from quietswap.client.node_calls import SEND
+from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.vendors import VENDORS
 from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_node import Swallowed
-from tests.client.fake_servers import ETHER, FakeService
+from tests.client.fake_servers import ETHER, FakeService, ok, placed
+from tests.response_json import orders
+from tests.stored_orders import listed
 
 OTHER = next(each.router for each in VENDORS.values() if each.router != ROUTER)
 STRANGER = "0x00000000000000000000000000000000000000A1"
@@ -96,3 +100,23 @@ def test_the_history_has_the_approvals_that_were_signed_here(
     assert (first["wallet"], first["state"]) == (WALLET, "confirmed")
     assert (state / "approvals.jsonl").stat().st_mode & 0o077 == 0
     assert "signedHere" not in json.loads(quietswap("history", "--json").stdout)
+
+
+def test_an_approval_has_one_row_whoever_lists_it(
+    quietswap: Quietswap, service: FakeService, node: FakeChain, state: Path
+) -> None:
+    """Its file has it twice, and the service lists it with a state of its own."""
+    assert quietswap("swap", "1", "WETH", "USDC", "--yes", "--at-least", "1").exit_code == 0
+    file = state / "approvals.jsonl"
+    (line,) = file.read_bytes().splitlines()
+    file.write_bytes(line + b"\n" + line)
+    approval = json.loads(line)["txHash"]
+    for items in ((listed(placed(OrderStatus.FAILED, tx_hash=approval)),), ()):
+        page = ok(orders.order_history_response(OrderPage(items, len(items)), 2, 0))
+        service.next("history", page, page)
+        result = quietswap("history", "--kind", "approval")
+        assert result.stdout.count("1 WETH") == 1, result.output
+        assert "No orders." not in result.stdout
+        assert "failed" not in result.stdout
+        told = json.loads(quietswap("history", "--kind", "approval", "--json").stdout)
+        assert len(told["signedHere"]) == 1

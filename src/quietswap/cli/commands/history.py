@@ -67,7 +67,8 @@ def history(
         names = member_names(type(found))
         members = dict(zip(names, msgspec.structs.astuple(found), strict=True))
         if context.result(members | {"signedHere": signed}):
-            context.screen.print(history_table(found, client, context))
+            hashes = {each["txHash"].lower() for each in signed}
+            context.screen.print(history_table(found, client, context, hashes))
             context.screen.print(approvals_table(signed, client, context))
 
 

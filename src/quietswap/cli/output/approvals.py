@@ -24,9 +24,10 @@ def signed_approvals(
     wallet: str, client: "QuietswapClient", context: CommandContext
 ) -> list[dict[str, Any]]:
     """Return the newest approvals of a wallet as JSON members, with `state` by the own node."""
+    by_hash = {each.tx_hash: each for each in reversed(SignedApprovals().of(wallet))}
     return [
         msgspec.to_builtins(each) | {"state": _state(each.tx_hash, client, context)}
-        for each in SignedApprovals().of(wallet)[:_MOST]
+        for each in [*reversed(by_hash.values())][:_MOST]
     ]
 
 

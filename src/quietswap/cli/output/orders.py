@@ -1,6 +1,7 @@
 """Output of orders: one page of the history, or one order."""
 
 import contextlib
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import click
@@ -33,15 +34,22 @@ def display_token(address: str, client: "QuietswapClient", context: CommandConte
 
 
 def history_table(
-    found: "orders.OrderHistoryResponse", client: "QuietswapClient", context: CommandContext
+    found: "orders.OrderHistoryResponse",
+    client: "QuietswapClient",
+    context: CommandContext,
+    signed: Collection[str] = (),
 ) -> RenderableType:
-    """Return one page of the history, with one to three lines per order by terminal width."""
-    if not found.orders:
-        return Text("No orders.")
+    """Return one page of the history, with one to three lines per order by terminal width.
+
+    Orders with a hash of `signed` are left out: the caller shows them.
+    """
+    shown = [item for item in found.orders if (item.tx_hash or "").lower() not in signed]
+    if not shown:
+        return Group() if signed else Text("No orders.")
     wide = text_table("created", "state", "swap", "order", folds=())
     table = text_table("created", "state", "swap", "order, transaction", folds=("swap",))
     blocks: list[RenderableType] = []
-    for item in found.orders:
+    for item in shown:
         sell = display_token(item.summary.sell_token, client, context)
         buy = display_token(item.summary.buy_token, client, context)
         sold = f"{sell.brief(item.summary.sell_amount)} {sell.symbol}"
