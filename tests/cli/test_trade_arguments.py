@@ -15,10 +15,11 @@ from tests.cli.conftest import Quietswap
 from tests.cli.test_swap_oddities import waiting
 from tests.client.conftest import Time
 from tests.client.fake_chain import SYMBOL, FakeChain
-from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply, ok
+from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply, ok, placed
 from tests.client.test_after_signing import silent
 from tests.client.test_nonces import history
-from tests.stored_orders import USDC
+from tests.response_json import orders
+from tests.stored_orders import USDC, recorded
 
 UNI = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
 FAKE = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -253,6 +254,22 @@ def test_how_to_swap_behind_an_open_order(quietswap: Quietswap, behind: FakeServ
     assert "quietswap history --order ord_" in result.stdout
     assert behind.bodies("order") == []
     assert quietswap("swap", "1", "WETH", "USDC", "--yes", "--nonce", "7").exit_code == 0
+
+
+def test_no_swap_is_offered_behind_an_order_that_takes_its_allowance(
+    quietswap: Quietswap, behind: FakeService
+) -> None:
+    """Two orders of 1 WETH, and an allowance of 1: the second could only revert."""
+    behind.next("history", history(OrderStatus.PENDING))
+    first = placed(OrderStatus.PENDING, nonce=6)
+    behind.next("status", ok(orders.order_status_response(recorded(first))))
+    result = quietswap("swap", "1", "WETH", "USDC", "--yes")
+    text = " ".join(result.stdout.split())
+    assert "To swap behind it is not possible now" in text
+    assert "wait until they are decided" in text
+    assert "--nonce" not in text
+    assert "quietswap history --order ord_" in text
+    assert behind.bodies("order") == []
 
 
 @pytest.mark.usefixtures("person")

@@ -132,6 +132,30 @@ OPEN = [OrderStatus.PENDING, OrderStatus.SUBMITTED, OrderStatus.MINING]
 
 
 @pytest.mark.parametrize("state", OPEN)
+def test_a_swap_behind_an_open_sale_needs_what_is_left(
+    do_with_node: Do, service: FakeService, approved: FakeChain, state: OrderStatus
+) -> None:
+    """The order at nonce 7 sells as much: its balance and its allowance are counted once."""
+    amount = REQUEST.sell_amount
+    router = next(iter(approved.allowances))
+    request = replace(REQUEST, nonce=8)
+    for balance, allowance, lacks in (
+        (9 * amount, amount, "may move"),
+        (9 * amount, 2 * amount - 1, "may move"),
+        (2 * amount - 1, 9 * amount, "the wallet holds"),
+    ):
+        approved.balance, approved.allowances[router] = balance, allowance
+        service.next("quote", ok(change(NONCE, 8)))
+        service.next("history", history(state))
+        with pytest.raises(QuoteDeclined, match=rf"{lacks} .* wait until they are decided"):
+            do_with_node("swap", request, never)
+    approved.balance = approved.allowances[router] = 2 * amount
+    service.next("quote", ok(change(NONCE, 8)))
+    service.next("history", history(state))
+    assert do_with_node("swap", request, ACCOUNT).succeeded
+
+
+@pytest.mark.parametrize("state", OPEN)
 def test_an_approval_cancels_no_open_order(
     do_with_node: Do, service: FakeService, node: FakeChain, state: OrderStatus
 ) -> None:

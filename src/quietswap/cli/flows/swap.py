@@ -16,6 +16,7 @@ from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import OutcomeWatch, SwapPlan, SwapRequest, SwapSimulation, errors, node_calls
 from quietswap.client.errors import ApiError, ClientError
 from quietswap.client.flows.approvals import ApprovalSent, Approved
+from quietswap.client.flows.plan import planned
 from quietswap.client.flows.polling import find_open_order
 from quietswap.client.flows.swap import Event, SwapResult
 from quietswap.rules.contract.orders import OrderStatusResponse, SwapOrderResponse
@@ -90,16 +91,29 @@ class SwapRun(SigningFlow):
         order_id, nonce = behind
         text = f"order {order_id} is open; the service counts it, and its next nonce is {nonce}"
         self._print_warning(text, "open")
-        if not self._yes:
+        refusal = self._refused_behind(nonce)
+        if refusal is not None:
+            self._context.say(f"To swap behind it is not possible now: {refusal}")
+        elif not self._yes:
             if confirm(f"Swap behind it, with nonce {nonce}?", skip=False):
                 self._request = replace(self._request, nonce=nonce)
                 return True
             return False
-        self._context.say("To swap behind it, which then must be mined first:")
-        self._print_again("swap", *self._words(), nonce=nonce, options=AGAIN)
+        else:
+            self._context.say("To swap behind it, which then must be mined first:")
+            self._print_again("swap", *self._words(), nonce=nonce, options=AGAIN)
         self._context.say("To wait for it:")
         self._context.again("history", "--order", order_id, "--follow")
         return False
+
+    def _refused_behind(self, nonce: int) -> ClientError | None:
+        """Return why a swap with this nonce would be refused; None if it may be signed."""
+        request = replace(self._request, nonce=nonce)
+        plan = planned(request, self._client.polling, lambda _event: None, has_node=True)
+        try:
+            return self._client.run(plan).refusal
+        except ClientError as error:
+            return error
 
     def _behind_open_order(self) -> tuple[str, int] | None:
         """Return an open order of the wallet and the nonce that the service has behind it."""

@@ -8,13 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from quietswap.client import node_calls
+from quietswap.client import api_calls, node_calls
 from quietswap.client.errors import ClientError, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows import approvals as approvals_flow
 from quietswap.client.flows import quoting, reference_price
 from quietswap.client.flows.effects import Flow, perform, perform_all, read_clock
 from quietswap.client.flows.moment import at_one_moment
-from quietswap.client.flows.polling import PollingPolicy, require_trade_scope
+from quietswap.client.flows.polling import (
+    PollingPolicy,
+    open_orders,
+    require_trade_scope,
+    retry_transient,
+)
 from quietswap.client.flows.quote_checks import SwapRequest, is_accepted
 from quietswap.client.flows.reference_price import ReferencePrice
 from quietswap.client.flows.simulation import SwapSimulation, simulate_swap
@@ -190,6 +195,7 @@ def _with_wallet(plan: SwapPlan, polling: PollingPolicy, since: int) -> Flow[Swa
         return plan
     try:
         _require_funds(plan, facts)
+        yield from _require_enough_behind(plan, facts, polling)
         if facts.allowance >= request.sell_amount:
             return plan
         if request.batch:
@@ -232,6 +238,41 @@ def _require_funds(plan: SwapPlan, facts: WalletFacts) -> None:
         raise QuoteDeclined(
             f"the wallet holds {facts.ether} wei of ETH, and the transaction may cost {cost} wei"
         )
+
+
+def _require_enough_behind(
+    plan: SwapPlan, facts: WalletFacts, polling: PollingPolicy
+) -> Flow[None]:
+    """Refuse a swap behind open orders that will take the balance or the allowance that it needs.
+
+    The service does not report an order's router: each counts as one of the quote's router. No
+    approval is advised: it would take the nonce of such an order. Raises QuoteDeclined.
+    """
+    request, nonce, router = plan.request, plan.params.nonce, plan.quote.dex_route.target
+    if nonce is None or nonce <= facts.next_nonce:
+        return
+    swapped = unwrapped = 0
+    for each in (yield from open_orders(request.wallet, polling, has_node=True)):
+        is_sale = each.summary.sell_token.lower() == request.sell_token.lower()
+        if not is_sale or each.kind not in ("swap", "wrap"):
+            continue
+        status = yield from retry_transient(api_calls.order_status(each.order_id), polling)
+        if status.nonce is not None and status.nonce >= nonce:
+            continue
+        if each.kind == "swap":
+            swapped += int(each.summary.sell_amount)
+        else:
+            unwrapped += int(each.summary.sell_amount)
+    for has, amount, ahead in (
+        ("the wallet holds", facts.sell_balance, swapped + unwrapped),
+        (f"{router} may move", facts.allowance, swapped),
+    ):
+        if ahead and amount < ahead + request.sell_amount:
+            raise QuoteDeclined(
+                f"{has} {amount} smallest units of the sell token, and open orders with lower"
+                f" nonces sell {ahead} of them: the swap of {request.sell_amount} behind them would"
+                " fail. Nothing was signed; wait until they are decided"
+            )
 
 
 def _with_approvals(plan: SwapPlan, facts: WalletFacts) -> Flow[SwapPlan]:

@@ -15,7 +15,7 @@ from quietswap.client.signing import require_same
 from quietswap.rules import errors as codes
 from quietswap.rules.clients import KeyScope
 from quietswap.rules.contract.errors import ERRORS, ErrorEnvelope
-from quietswap.rules.contract.orders import OrderStatusResponse
+from quietswap.rules.contract.orders import HistoryItem, OrderStatusResponse
 from quietswap.rules.contract.requests import ANY_KIND
 from quietswap.rules.contract.transactions import TransactionParams
 from quietswap.rules.orders.order import OrderStatus
@@ -249,7 +249,15 @@ def require_success(what: str, params: TransactionParams, wallet: str) -> Flow[N
 
 
 def find_open_order(wallet: str, polling: PollingPolicy, *, has_node: bool) -> Flow[str | None]:
-    """Return the id of an open order of `wallet`; None if the service reports none.
+    """Return the id of an open order of `wallet`; None if the service reports none."""
+    listed = yield from open_orders(wallet, polling, has_node=has_node, most=1)
+    return listed[0].order_id if listed else None
+
+
+def open_orders(
+    wallet: str, polling: PollingPolicy, *, has_node: bool, most: int | None = None
+) -> Flow[list[HistoryItem]]:
+    """Return the open orders of `wallet` that the service reports, the first `most` of them.
 
     Orders are private: no node counts their nonces, so only the service's history shows them. All
     kinds count, because each has a nonce. One that the caller's node has in a block
@@ -258,6 +266,7 @@ def find_open_order(wallet: str, polling: PollingPolicy, *, has_node: bool) -> F
     of the transitions. So a long history, or a change of status between two requests, cannot hide
     an open order.
     """
+    listed: dict[str, HistoryItem] = {}
     for status in OrderStatus:
         if status.value in TERMINAL:
             continue
@@ -266,11 +275,13 @@ def find_open_order(wallet: str, polling: PollingPolicy, *, has_node: bool) -> F
         )
         page = yield from retry_transient(call, polling)
         for item in page.orders:
-            if item.status in TERMINAL:
+            if item.status in TERMINAL or item.order_id in listed:
                 continue
             if not (has_node and (yield from _is_mined(item.tx_hash))):
-                return item.order_id
-    return None
+                listed[item.order_id] = item
+            if len(listed) == most:
+                return list(listed.values())
+    return list(listed.values())
 
 
 def _is_mined(tx_hash: str | None) -> Flow[bool]:
