@@ -46,7 +46,7 @@ async def test_history_tells_nulls_and_pages(
     ]
     assert (data["total"], data["hasMore"]) == (7, True)
     assert data["pagination"] == {"limit": 2, "offset": 3, "nextOffset": 5}
-    assert inside.asked == [(KEY, WALLET, OrderStatus.MINING, 2, 3, OrderKind.SWAP)]
+    assert inside.asked == [(KEY, WALLET, OrderStatus.MINING, 2, 3, OrderKind.SWAP, None)]
 
 
 @pytest.mark.parametrize(("offset", "total", "more"), [(0, 1, False), (0, 2, True), (9, 1, False)])
@@ -63,7 +63,7 @@ async def test_history_filters_by_every_status(
     client: httpx.AsyncClient, inside: ScriptedUseCases, status: OrderStatus
 ) -> None:
     await requests.ask(client, requests.HISTORY, status=status.value)
-    assert inside.asked == [(KEY, WALLET, status, 50, 0, OrderKind.SWAP)]
+    assert inside.asked == [(KEY, WALLET, status, 50, 0, OrderKind.SWAP, None)]
 
 
 @pytest.mark.parametrize("kind", list(OrderKind))
@@ -75,7 +75,7 @@ async def test_history_lists_one_kind_of_orders(
     [line] = (await requests.ask(client, requests.HISTORY, kind=kind.value)).json()["data"][
         "orders"
     ]
-    assert inside.asked == [(KEY, WALLET, None, 50, 0, kind)]
+    assert inside.asked == [(KEY, WALLET, None, 50, 0, kind, None)]
     assert line["kind"] == kind.value
     status = (await requests.ask(client, requests.ORDER)).json()["data"]
     assert status["kind"] == kind.value
@@ -85,7 +85,7 @@ async def test_history_lists_orders_of_any_kind(
     client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
     await requests.ask(client, requests.HISTORY, kind="any", status="mining")
-    assert inside.asked == [(KEY, WALLET, OrderStatus.MINING, 50, 0, None)]
+    assert inside.asked == [(KEY, WALLET, OrderStatus.MINING, 50, 0, None, None)]
 
 
 async def test_wrap_info_tells_balances_and_operations(

@@ -1,6 +1,7 @@
 """`serve --check` and `serve` on certificates that are missing, empty, mismatched or unusable."""
 
 import json
+import re
 import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -129,7 +130,8 @@ def test_each_fault_is_one_line(
     done = serve(tmp_path, *check, "--tls-cert", cert, "--tls-key", key)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
-    faults = [line for line in done.stderr.splitlines() if line.startswith("- ")]
+    stderr = done.stderr if check else json.loads(done.stderr)["message"]  # a log has lines of JSON
+    faults = re.findall(r"^(?:quietswap cannot start: )?(- .*)", stderr, re.M)
     assert len(faults) == 1
     assert faults[0].startswith("- " + said.format(cert=cert, key=key))
 
