@@ -9,13 +9,15 @@ import msgspec
 import pytest
 from click.testing import Result
 
+from quietswap.cli.output.order_progress import OrderProgress
 from quietswap.client.flows.finality import SubmittedTransaction
-from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.contract.orders import OrderStatusResponse
+from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.api.scripted_use_cases import WALLET
 from tests.cli.conftest import Quietswap
 from tests.cli.mcp_sessions import call, in_process
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_servers import TX_HASH, FakeServers, FakeService
+from tests.client.fake_servers import TX_HASH, FakeServers, FakeService, ok, placed
 from tests.client.test_finality import (
     NONCE,
     mined,
@@ -25,6 +27,8 @@ from tests.client.test_finality import (
     reported,
     reverted,
 )
+from tests.response_json import orders
+from tests.stored_orders import recorded
 
 CONFIRMED, FAILED, CANCELLED = OrderStatus.CONFIRMED, OrderStatus.FAILED, OrderStatus.CANCELLED
 SENT = SubmittedTransaction("the swap", TX_HASH, WALLET, NONCE, "ord_1")
@@ -112,6 +116,46 @@ def test_without_a_node_the_command_says_who_reports_it(
     assert f"the service reports {status.value}, not checked: there is no node of yours" in text
     assert (REPEAT in text) == (status is not CONFIRMED)
     assert not json.loads(followed(quietswap, "--json").stdout)["final"]
+
+
+OTHER_HASH = "0x" + "99" * 32
+
+
+@pytest.mark.usefixtures("state")
+@pytest.mark.parametrize("words", [("--follow",), ()])
+def test_the_last_word_is_the_own_nodes_where_another_transaction_is_named(
+    quietswap: Quietswap, service: FakeService, node: FakeChain, words: tuple[str, ...]
+) -> None:
+    mined(node)
+    failure = Failure(FailureCode.EXPIRED, "not mined in time")
+    named = recorded(placed(CANCELLED, tx_hash=OTHER_HASH, failure=failure))
+    service.next("status", ok(orders.order_status_response(named)))
+    result = followed(quietswap, *words)
+    assert result.exit_code == 4
+    assert "was mined and succeeded: do not repeat it" in " ".join(result.output.split())
+    assert "may still be mined" not in result.output
+
+
+@pytest.mark.usefixtures("state")
+@pytest.mark.parametrize(("chain", "code"), [(mined, 0), (reverted, 1), (nothing, 4)])
+def test_an_interruption_while_the_service_hides_the_end(
+    quietswap: Quietswap,
+    service: FakeService,
+    node: FakeChain,
+    monkeypatch: pytest.MonkeyPatch,
+    chain: Chain,
+    code: int,
+) -> None:
+    chain(node)
+
+    def interrupted(_: OrderProgress, record: OrderStatusResponse) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(OrderProgress, "state", interrupted)
+    service.next("status", reported(OrderStatus.PENDING))
+    result = followed(quietswap, "--follow")
+    assert result.exit_code == code, result.output
+    assert ("may still be mined" in result.output) == (chain is nothing)
 
 
 def test_a_list_says_whose_states_it_has(quietswap: Quietswap) -> None:

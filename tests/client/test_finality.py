@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quietswap.client import AsyncQuietswapClient, OrderEnd, QuietswapClient
-from quietswap.client.errors import MayBeMined, StatusContradiction
+from quietswap.client.errors import AfterSubmission, MayBeMined, StatusContradiction
 from quietswap.client.flows.finality import SubmittedTransaction, TransactionOutcome
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
@@ -301,3 +301,16 @@ def test_one_look_is_repeated_while_the_node_is_busy(
     service.next("status", reported(CANCELLED))
     end = ask("check_order", ask("order_status", "ord_1"))
     assert (end.fate, end.is_contradicted, time.pauses) == ("mined", True, [0.5])
+
+
+@pytest.mark.parametrize(("chain", "fate"), [(mined, "mined"), (reverted, "reverted")])
+def test_a_service_that_says_pending_for_ever_hides_no_end(
+    ask: Asking, service: FakeService, node: FakeChain, time: Time, chain: Chain, fate: str
+) -> None:
+    chain(node)
+    service.next("status", *[reported(OrderStatus.PENDING)] * 200)
+    end = ask("end", "ord_1")
+    assert (end.fate, end.is_final, end.record.status) == (fate, True, "pending")
+    assert sum(time.pauses) < 120
+    with pytest.raises(AfterSubmission, match="the service still reports pending"):
+        ask("follow", "ord_1")

@@ -14,6 +14,7 @@ from quietswap.client.errors import StatusContradiction
 from quietswap.client.flows import cancel as cancel_flow
 from quietswap.client.flows import finality
 from quietswap.client.flows import plan as plan_flow
+from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows import swap as swap_flow
 from quietswap.client.flows import wrap as wrap_flow
 from quietswap.client.flows.cancel import CancelRequest, CancelResult
@@ -280,7 +281,7 @@ class Methods:
             if isinstance(event, order_api.OrderStatusResponse):
                 watch(event)
 
-        return finality.follow_to_end(
+        return outcome.end_of_order(
             order_id, self.orders.get(order_id), self.polling, tell, has_node=self._has_node
         )
 
@@ -290,7 +291,7 @@ class Methods:
         found = yield from self._to_end(order_id, watch)
         own = self.orders.get(order_id)
         if own is not None:
-            found.require_certainty(own)
+            outcome.require_report(found, own)
         elif found.is_contradicted:
             raise StatusContradiction(
                 order_id, found.record.status, found.record.tx_hash or "without a hash"

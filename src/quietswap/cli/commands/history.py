@@ -1,5 +1,8 @@
 """`quietswap history`: the orders of a wallet, or one order."""
 
+import contextlib
+from typing import TYPE_CHECKING
+
 import click
 
 from quietswap.cli.context import CommandContext
@@ -7,6 +10,10 @@ from quietswap.cli.interrupts import signals_as_ctrl_c
 from quietswap.cli.options.connection import paging_options, poll_option, with_context
 from quietswap.cli.options.signing import own_wallet, wallet_option
 from quietswap.cli.output.exit_codes import UNDECIDED
+
+if TYPE_CHECKING:
+    from quietswap.client import OrderEnd, QuietswapClient
+    from quietswap.rules.contract.orders import OrderStatusResponse
 
 _STATES = ("pending", "submitted", "mining", "confirmed", "failed", "cancelled")
 _KINDS = ("swap", "wrap", "cancel", "approval", "transaction", "any")
@@ -78,26 +85,27 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
     from quietswap.cli.output.orders import order_details
     from quietswap.client import OrderStillOpen, PollingPolicy, ServiceUnreachable
 
-    progress = OrderProgress(context.screen)
+    progress, seen = OrderProgress(context.screen), list["OrderStatusResponse"]()
+
+    def tell(record: "OrderStatusResponse") -> None:
+        seen[:] = [record]
+        progress.state(record)
+
     polling = PollingPolicy(interval_s=poll, patience_s=None, on_trouble=progress.trouble)
     with context.client(polling) as client, signals_as_ctrl_c():
         try:
             if follow:
                 progress.start()
-                end = client.end(order_id, progress.state)
+                end = client.end(order_id, tell)
             else:
                 end = client.check_order(client.order_status(order_id))
         except (KeyboardInterrupt, OrderStillOpen, ServiceUnreachable) as error:
             progress.stop()
-            if follow:
-                context.say("The order may still be mined. To check it:", "yellow")
-                context.again("history", "--order", order_id, "--follow")
-            if not isinstance(error, KeyboardInterrupt):
+            shown = _last_look(client, seen)
+            if shown is None or not shown.is_final:
+                _left_open(context, order_id, error, follow=follow)
                 raise
-            text = "stopped; the order may still be mined"
-            body = {"ok": False, "error": "LEFT_OPEN", "message": text, "orderId": order_id}
-            context.result(body)
-            raise click.exceptions.Exit(UNDECIDED) from None
+            end = shown
         finally:
             progress.stop()
         if context.result(order_end.members(end)):
@@ -107,3 +115,25 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
             context.again("history", "--order", order_id, "--follow")
     if (follow or end.is_contradicted) and (code := order_end.exit_code(end)):
         raise click.exceptions.Exit(code)
+
+
+def _last_look(client: "QuietswapClient", seen: "list[OrderStatusResponse]") -> "OrderEnd | None":
+    """Return what the caller's own node shows now, after the last record was `seen`."""
+    from quietswap.client import ClientError
+
+    with contextlib.suppress(ClientError, KeyboardInterrupt):
+        return client.check_order(seen[-1]) if seen else None
+    return None
+
+
+def _left_open(
+    context: CommandContext, order_id: str, error: BaseException, *, follow: bool
+) -> None:
+    if follow:
+        context.say("The order may still be mined. To check it:", "yellow")
+        context.again("history", "--order", order_id, "--follow")
+    if isinstance(error, KeyboardInterrupt):
+        text = "stopped; the order may still be mined"
+        body = {"ok": False, "error": "LEFT_OPEN", "message": text, "orderId": order_id}
+        context.result(body)
+        raise click.exceptions.Exit(UNDECIDED) from None

@@ -13,7 +13,7 @@ from quietswap.client import ClientError, MayBeMined, OutcomeWatch, errors
 from quietswap.client.flows.wrap import Event, WrapPlan, WrapRequest, WrapResult
 from quietswap.rules.contract.wraps import WrapOrderResponse, WrapQuoteResponse
 
-_UNDECIDED = errors.OrderStillOpen, errors.ServiceUnreachable, errors.TransactionHashMismatch
+_UNDECIDED = errors.OrderStillOpen, errors.ServiceUnreachable
 """Errors after which a submitted transaction may still be mined, besides `MayBeMined`."""
 
 

@@ -11,6 +11,7 @@ from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED, UNREACHABLE
 from quietswap.cli.output.quote import why
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
 from quietswap.client import errors
+from quietswap.client.flows.finality import TransactionOutcome
 
 if TYPE_CHECKING:
     from quietswap.cli.context import CommandContext
@@ -115,6 +116,10 @@ def _advice(error: errors.ClientError) -> Iterator[str]:
             yield "Is --url (QUIETSWAP_URL) the base address of the service, without a path?"
         if error.retry_after is not None:
             yield f"Try again in {error.retry_after:g} s."
+        return
+    open_fates = None, TransactionOutcome.OPEN
+    if isinstance(error, errors.TransactionHashMismatch) and error.fate not in open_fates:
+        yield _NEXT[errors.StatusContradiction]
         return
     for kind, text in _NEXT.items():
         if isinstance(error, kind):

@@ -115,7 +115,9 @@ def order_details(
             words = f"paid by {short(found.refund.tx_hash or '')}"
         rows.append(("refund", f"{ETHER.show(found.refund.amount_wei)}, {words}"))
     if found.error:
-        rows.append(("why", Text(failure_text(found.error), "yellow")))
+        is_shown = end is not None and end.is_final
+        text = f"{found.error.code}: {found.error.message}, as the service reports"
+        rows.append(("why", Text(text if is_shown else failure_text(found.error), "yellow")))
     if found.relay_answer:
         rows.append(("relay", Text(order_progress.relay_text(found.relay_answer), "yellow")))
     return facts(*rows)

@@ -370,6 +370,31 @@ def _named_by_service(record: OrderStatusResponse) -> Flow[OrderEnd]:
     return OrderEnd(record, None, unchecked=NOT_SIGNED_HERE)
 
 
+class _OwnLooks:
+    """Looks at the caller's own node while a service is followed, which may hide the end."""
+
+    def __init__(self, sent: SubmittedTransaction, patience_s: float) -> None:
+        self._sent, self._patience_s = sent, patience_s
+        self._passes = _Passes(sent, SURE_LOOKS)
+        self._since: float | None = None
+        self.last: Watched | None = None
+
+    def is_decided(self) -> Flow[bool]:
+        """Return whether the node has shown an end for so long. An error of the node is none."""
+        try:
+            seen = yield from look(self._sent.tx_hash, self._sent.wallet, ())
+            now = (yield from read_clock()).seconds
+            outcome = yield from self._passes.judge(seen, now)
+        except errors.ClientError:
+            return False
+        if outcome is TransactionOutcome.OPEN:
+            self._since = self.last = None
+            return False
+        self.last = Watched(outcome, seen.receipt)
+        self._since = now if self._since is None else self._since
+        return now - self._since >= self._patience_s
+
+
 def follow_to_end(
     order_id: str,
     sent: SubmittedTransaction | None,
@@ -380,10 +405,20 @@ def follow_to_end(
 ) -> Flow[OrderEnd]:
     """Follow an order until the service calls it final; return how it ended.
 
+    A service that does not report for `doubt_s` what the caller's own node shows is not waited for.
     Raises the errors of `follow_order`.
     """
-    signed_hash = None if sent is None else sent.tx_hash
-    record = yield from follow_order(order_id, polling, watch, signed_hash=signed_hash)
-    if has_node and sent is not None and record.status != "confirmed":
+    if sent is None or not has_node:
+        record = yield from follow_order(
+            order_id, polling, watch, signed_hash=None if sent is None else sent.tx_hash
+        )
+        return (yield from judge_record(record, sent, polling, has_node=has_node))
+    own = _OwnLooks(sent, polling.doubt_s)
+    record = yield from follow_order(
+        order_id, polling, watch, signed_hash=sent.tx_hash, is_decided=own.is_decided
+    )
+    if not record.is_terminal and own.last is not None:
+        return OrderEnd(record, own.last.outcome, own.last.receipt)
+    if record.status != "confirmed":
         watch(OutcomeWatch(f"the order is {record.status}", sent, polling.doubt_s))
     return (yield from judge_record(record, sent, polling, has_node=has_node))

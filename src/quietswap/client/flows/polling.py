@@ -155,8 +155,10 @@ def follow_order(
     watch: Callable[[OrderStatusResponse], None],
     suggested_s: float = SUGGESTED_S,
     signed_hash: str | None = None,
+    *,
+    is_decided: Callable[[], Flow[bool]] | None = None,
 ) -> Flow[OrderStatusResponse]:
-    """Follow the order until it is terminal; call `watch` with each record.
+    """Follow the order until it is terminal or `is_decided`; call `watch` with each record.
 
     Raises OrderStillOpen at the timeout, or the last transient error if the last poll failed.
     Raises any error that is not transient. Raises TransactionHashMismatch when `signed_hash` is
@@ -181,7 +183,7 @@ def follow_order(
             if signed_hash is not None:
                 require_same(signed_hash, record.tx_hash)
             watch(record)
-            if record.is_terminal:
+            if record.is_terminal or (is_decided is not None and (yield from is_decided())):
                 return record
         waited = (yield from read_clock()).seconds - started
         if waited + wait > patience_s:

@@ -12,12 +12,15 @@ from typing import NoReturn
 from quietswap.client import errors, node_calls
 from quietswap.client.flows.effects import Flow, read_clock
 from quietswap.client.flows.finality import (
+    OrderEnd,
     OutcomeWatch,
     SubmittedTransaction,
     TransactionOutcome,
+    follow_to_end,
     watch_transaction,
 )
 from quietswap.client.flows.polling import PollingPolicy
+from quietswap.rules.contract.orders import OrderStatusResponse
 
 _LONGEST_ID = 100
 _HOPELESS_S = 18.0
@@ -98,6 +101,32 @@ def _named(
         text = f"your own node says that the signed one {shown[fate]}"
     error.args = (f"{error}; {text}",)
     return error
+
+
+def end_of_order(
+    order_id: str,
+    sent: SubmittedTransaction | None,
+    polling: PollingPolicy,
+    watch: Callable[[OrderStatusResponse | OutcomeWatch], None],
+    *,
+    has_node: bool,
+) -> Flow[OrderEnd]:
+    """Do `follow_to_end`. Raises TransactionHashMismatch with the outcome added."""
+    try:
+        return (yield from follow_to_end(order_id, sent, polling, watch, has_node=has_node))
+    except errors.TransactionHashMismatch as error:
+        if sent is None:
+            raise
+        yield from raise_outcome(error, sent, polling, watch, has_node=has_node)
+    raise AssertionError("the outcome is raised")
+
+
+def require_report(end: OrderEnd, sent: SubmittedTransaction) -> None:
+    """Do `require_certainty`. Raises MinedAnyway or NeverMined for an end that is not reported."""
+    end.require_certainty(sent)
+    if end.fate is not None and not end.record.is_terminal:
+        why = f"the service still reports {end.record.status}"
+        raise error_for_outcome(end.fate, why, sent, receipt=end.receipt)
 
 
 def error_for_outcome(
