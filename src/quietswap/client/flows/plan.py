@@ -250,7 +250,8 @@ def _require_enough_behind(
     The service does not report an order's router: each counts as one of the quote's router. No
     approval is advised: it would take the nonce of such an order. Raises QuoteDeclined.
     """
-    request, nonce, router = plan.request, plan.params.nonce, plan.quote.dex_route.target
+    request, router = plan.request, plan.quote.dex_route.target
+    nonce = request.nonce  # with `any_nonce` the caller takes the service's word instead
     if nonce is None or nonce <= facts.next_nonce:
         return
     swapped = unwrapped = 0
