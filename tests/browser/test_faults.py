@@ -2,13 +2,14 @@
 
 import threading
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from eth_account.signers.local import LocalAccount
 
 from quietswap.sandbox.ports import free_port
 from tests.browser.browser import Browser
@@ -29,6 +30,7 @@ from tests.browser.steps import (
     sources,
     state,
     to_orders,
+    to_wrap,
     under_way,
 )
 from tests.browser.wallets import HonestWallet
@@ -42,11 +44,14 @@ from tests.waiting import WITHIN_S, wait_until
 pytestmark = pytest.mark.xdist_group("browser")
 
 
+RELAYS = "relay", "backup_relay"
+
+
 @pytest.fixture
 def healed(town: Town) -> Iterator[Town]:
     """The sandbox, without faults afterwards."""
     yield town
-    town.heal("kyberswap", "velora", "relay")
+    town.heal("kyberswap", "velora", *RELAYS)
 
 
 def test_a_source_that_lies_and_one_that_hangs(
@@ -164,6 +169,48 @@ def test_a_service_that_is_away_has_not_lost_a_swap(
     page.wait(css("dialog"), "detached")
     assert page.count(FAULT) == 0
     confirmed(page, "swap")
+    page.close()
+
+
+class WalletOfADeadRelay(HonestWallet):
+    """No relay answers any more when its person confirms."""
+
+    def __init__(self, town: Town, account: LocalAccount) -> None:
+        super().__init__(town, account)
+        self.town = town
+
+    def send(self, wanted: Mapping[str, str]) -> str:
+        for relay in RELAYS:
+            self.town.fault(relay, "down")
+        return super().send(wanted)
+
+
+@pytest.mark.parametrize("kind", ["swap", "wrap", "approval"])
+def test_what_no_relay_got_was_not_sent(
+    browser: Browser, healed: Town, desk: ApiClient, kind: str
+) -> None:
+    """An order that ended unsent is no evidence that the wallet sent it."""
+    account = desk.wallet() if kind == "approval" else allowed(desk)
+    page = private(browser, healed, WalletOfADeadRelay(healed, account))
+    with desk.no_blocks():
+        if kind == "wrap":
+            to_wrap(page, "1")
+            page.click("button", "Wrap 1 ETH")
+        else:
+            quoted(page)
+            if kind == "swap":
+                signs(page)
+            else:
+                page.click("button", "Approve exactly 1 WETH")
+        page.see("Nothing was sent. The service says: The relay cannot be reached.", FAULT)
+        assert "all the same" not in page.text()
+        healed.heal(*RELAYS)
+        if kind != "swap":  # its review is open above the orders
+            to_orders(page)
+            page.wait(css(f".hist summary[data-kind={kind}][data-status=failed]"))
+            page.call("click", at=css(".hist summary"))
+            page.see("Not sent", css(".hist .line"))
+            assert "Sent privately" not in page.text()
     page.close()
 
 

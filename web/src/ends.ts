@@ -3,7 +3,7 @@
 import { show } from './amounts'
 import { isMined } from './cards'
 import { isOver, type Order } from './stream'
-import { readable, SENTENCE } from './text'
+import { readable, SENTENCE, sentence } from './text'
 import { usedBy } from './words'
 
 export interface End {
@@ -17,8 +17,7 @@ export interface End {
 
 /** The service's reason as a sentence. */
 function reasonOf({ error }: Order): string {
-  const text = error ? readable(error.message, SENTENCE) : 'it was not mined'
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+  return sentence(error ? readable(error.message, SENTENCE) : 'it was not mined')
 }
 
 /** How an order ended; undefined while it has not. */

@@ -22,6 +22,9 @@ const TYPES = [
 ] // prettier-ignore
 const ENDS: readonly string[] = ['confirmed', 'failed', 'cancelled']
 export const isOver = ({ status }: Pick<Order, 'status'>): boolean => ENDS.includes(status)
+/** Whether no relay got it: it ended without being sent, and names no transaction. */
+export const isUnsent = ({ status, txHash }: { status: Order['status']; txHash?: string | null | undefined }): boolean =>
+  status === 'failed' && !txHash
 const PATIENCE_MS = 15_000
 const AGAIN_MS = 2_000
 

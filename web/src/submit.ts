@@ -5,7 +5,8 @@ import { get, now, type Schemas } from './api'
 import type { Connection } from './connection'
 import { assertPrivate } from './privacy'
 import { remember, remembered } from './remembered'
-import { type Order, orderOf } from './stream'
+import { isUnsent, type Order, orderOf } from './stream'
+import { sentence } from './text'
 import { askSoon, type Issued, send, WalletError } from './wallet'
 
 /** What the wallet is asked for, in the words of an order. */
@@ -107,10 +108,10 @@ async function once(connection: Connection, tx: Issued, terms: Terms, steps: Ste
   )
 }
 
-/** The newest order of an account that was made after a time; undefined if there is none, or nobody can say. */
+/** The newest order of an account that was made after a time and may have been sent; undefined if there is none, or nobody can say. */
 export async function sentSince(address: string, after: string): Promise<Item | undefined> {
   const orders = await newest(address, 'any').catch(() => [])
-  return orders.find(({ createdAt }) => createdAt > after)
+  return orders.find((order) => order.createdAt > after && !isUnsent(order))
 }
 
 /** A wallet may send and then say that it did not: the service is the judge of what it has. */
@@ -124,7 +125,9 @@ async function sentNevertheless(
   if (!sent) throw error
   const order = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(sent.orderId)}`)
   if (order.kind !== terms.kind || amountFault(order, terms)) throw new Strayed(REFUTED)
-  return { order, otherwise: `The wallet says: ${(error as Error).message} It sent the transaction all the same.` }
+  const told = failureText(error)
+  const has = order.status === 'pending' ? 'The service got the transaction all the same: follow its order.' : 'It sent the transaction all the same.'
+  return { order, otherwise: `${told} ${has}` }
 }
 
 /** An order that is newer than the question refutes a wallet that named no transaction. */
@@ -185,8 +188,14 @@ export const forget = (txHash: string | undefined): void => remember(`sent.${txH
 /** Wei per gas unit of a replacement: an eighth more, relays want a tenth. */
 export const raised = (maxFeePerGas: string): string => String((BigInt(maxFeePerGas) * 9n + 7n) / 8n)
 
-/** The sentence for a person about a transaction that was not sent, or not found again. */
-export function failureText(error: unknown, wallet: string): string {
+/** The service's words about a transaction that no relay got, in an answer of its private URL. */
+const NOT_SENT = /not sent anywhere: ([^"]+)/
+
+/** The sentence for a person about a transaction that was not sent, or not found again. `wallet`: its name, if nothing was sent. */
+export function failureText(error: unknown, wallet?: string): string {
   if (!(error instanceof WalletError)) return (error as Error).message
-  return error.isRejection ? `You declined it in ${wallet}. Nothing was sent.` : `The wallet says: ${error.message}`
+  if (error.isRejection && wallet !== undefined) return `You declined it in ${wallet}. Nothing was sent.`
+  const [, why] = NOT_SENT.exec(error.message) ?? []
+  if (why === undefined) return `The wallet says: ${sentence(error.message)}`
+  return `${wallet === undefined ? '' : 'Nothing was sent. '}The service says: ${sentence(why)}`
 }

@@ -6,5 +6,9 @@ export function readable(text: unknown, most: number): string {
   return plain.length > most ? `${plain.slice(0, most - 1).join('')}…` : plain.join('') || '?'
 }
 
+/** A text as a sentence of its own. */
+export const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`
+
 /** Most characters of a reason or a message. */
 export const SENTENCE = 300

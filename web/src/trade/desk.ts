@@ -7,7 +7,7 @@ import type { Connection } from '../connection'
 import type { Privacy } from '../privacy'
 import type { Quote } from '../quote'
 import { isWorse } from '../rules'
-import { type Order, isOver, type Orders } from '../stream'
+import { type Order, isOver, isUnsent, type Orders } from '../stream'
 import { failureText, type Outcome, REFUTED, sendPrivately, Strayed, type Terms } from '../submit'
 import { type Event, fresh, reduce, type Trade } from './machine'
 import { type Conversion, conversionOf, conversionTransaction, questionOf, type Step, stepsOf, transactionOf, unitsOf } from './plan'
@@ -258,7 +258,7 @@ export class Desk {
       if (status === 'confirmed') this.dispatch({ type: 'mined' })
       else this.dispatch({ type: 'ended', fault: `The step ${status === 'failed' ? 'failed' : 'was cancelled'}: see your orders. Nothing was swapped.` })
     }
-    const isRefuted = trade.isRefutable && [...around.orders.values()].some(({ order }) => order.createdAt > trade.after)
+    const isRefuted = trade.isRefutable && [...around.orders.values()].some(({ order }) => order.createdAt > trade.after && !isUnsent(order))
     if (isRefuted) this.dispatch({ type: 'refuted', fault: REFUTED })
   }
 }

@@ -64,7 +64,7 @@ function Line({ card, tokens, all }: { card: Card; tokens: Known; all: readonly 
   const told = order.delivered?.toPromiseBps
   const parts = [...card.approvals.map(({ orderParams }) => (orderParams.amount === '0' ? 'reset' : 'approval')), (KINDS[order.kind] ?? 'order').toLowerCase()]
   const steps = parts.length > 1 ? `. ${capital(parts.join(', '))}` : ''
-  const state = !end ? 'Sent privately' : end.name === 'done' ? `${finalized ? 'Final' : 'In a block'}${steps}` : `${end.heading}. Paid ${paidText(order, card.cancel)}`
+  const state = !end ? (order.status === 'pending' ? 'Stored' : 'Sent privately') : end.name === 'done' ? `${finalized ? 'Final' : 'In a block'}${steps}` : `${end.heading}. Paid ${paidText(order, card.cancel)}`
   return (
     <>
       <Twin order={order} tokens={tokens} />

@@ -6,7 +6,7 @@ import { show } from '../amounts'
 import { type Card, isMined } from '../cards'
 import { endOf } from '../ends'
 import { clock } from '../figures'
-import { isOver, type Order } from '../stream'
+import { isOver, isUnsent, type Order } from '../stream'
 import { duration, TAKEN_BACK } from '../words'
 import { Icon } from './icons'
 import { Allowed, type Known, useNow } from './parts'
@@ -38,13 +38,13 @@ interface Props {
 export function Timeline({ card, orders, tokens, inclusion }: Props) {
   const seen = useNow()
   const { order, finalized, takenBack } = card.update
-  const isSent = order.status !== 'pending'
+  const isSent = order.status !== 'pending' && !isUnsent(order)
   return (
     <ol class="line">
       {card.approvals.map((approval) => (
         <Approved key={approval.orderId} approval={approval} tokens={tokens} seen={seen} />
       ))}
-      <Step is={isSent ? 'done' : 'now'} title={isSent ? 'Sent privately' : 'Stored'} time={clock(order.submittedAt ?? order.createdAt, seen)}>
+      <Step is={isSent || isOver(order) ? 'done' : 'now'} title={isSent ? 'Sent privately' : 'Stored'} time={clock(order.submittedAt ?? order.createdAt, seen)}>
         {!isOver(order) && <small>{isSent ? 'The private relay has it. Not in the public mempool.' : 'On its way to the private relay.'}</small>}
       </Step>
       {card.cancel && !isOver(order) && (
