@@ -63,6 +63,29 @@ def test_a_swap_is_sped_up(browser: Browser, town: Town, desk: ApiClient) -> Non
     page.close()
 
 
+def test_the_fee_of_the_cancel_that_was_mined(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    """While a cancel is under way the page offers none; a second one comes from the wallet."""
+    wallet = HonestWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    quoted(page)
+    with desk.no_blocks():
+        signs(page)
+        under_way(page)
+        page.click("button", "Cancel swap")
+        page.see("Cancelling", css(".line"))
+        page.wait(role("button", "Cancel swap"), "detached")
+        assert page.count(role("button", "Speed up")) == 0
+        own = wallet.account.address
+        empty = {"from": own, "to": own, "data": "0x", "value": "0x0", "nonce": "0x0"}
+        wallet.send(empty | {"maxFeePerGas": hex(900 * 10**9), "maxPriorityFeePerGas": "0x0"})
+    page.wait(order("swap", "cancelled"))
+    page.see(" ETH", css("section[aria-label='What it cost']"))
+    assert "nothing" not in page.text(css(".order[data-kind=swap] .facts"))
+    page.close()
+
+
 def test_a_swap_says_what_it_waits_for(browser: Browser, town: Town, desk: ApiClient) -> None:
     page = private(browser, town, HonestWallet(town, allowed(desk)), width=360, height=740)
     waits = "Its nonce is 1. It waits for nonce 0 (swap)"

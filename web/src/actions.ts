@@ -4,8 +4,8 @@ import { WETH } from './account'
 import { post, type Schemas } from './api'
 import type { Connection } from './connection'
 import { assertPrivate } from './privacy'
-import type { Order, Orders } from './stream'
-import { failureText, newestTime, raised, type Sent, sendPrivately, sentOf, sentSince, type Terms } from './submit'
+import { type Order, orderOf, type Orders } from './stream'
+import { alone, failureText, newestTime, raised, type Sent, sendPrivately, sentOf, sentSince, type Terms } from './submit'
 import { cancelFaults } from '../../clients/typescript/src/params'
 import { send, WalletError } from './wallet'
 
@@ -21,7 +21,7 @@ interface Context {
 type Tell = (text: string) => void
 
 /** Signs an empty transaction with the nonce of an order. */
-export async function cancel({ connection, orders, say }: Context, orderId: string, tell: Tell): Promise<void> {
+export async function cancel({ connection, orders, placed, say }: Context, orderId: string, tell: Tell): Promise<void> {
   if (!connection) return
   tell('')
   try {
@@ -32,7 +32,8 @@ export async function cancel({ connection, orders, say }: Context, orderId: stri
     const faults = cancelFaults(transactionParams, connection.address, nonce)
     if (faults.length) return tell(`The cancel has ${faults.join(', ')}. Nothing was sent.`)
     say('Confirm the cancel in your wallet: an empty transaction with the same nonce.')
-    await sendCancel(connection, transactionParams)
+    const sent = await alone(() => sendCancel(connection, transactionParams))
+    if (sent) placed(sent)
     say('The cancel is under way. Whichever of the two is mined first decides.')
   } catch (error) {
     say('')
@@ -41,15 +42,21 @@ export async function cancel({ connection, orders, say }: Context, orderId: stri
   }
 }
 
-/** Lets the wallet sign a cancel; the orders decide whether one that it declined was sent. */
-async function sendCancel(connection: Connection, tx: Schemas['CancelQuoteResponse']['transactionParams']): Promise<void> {
+/** Lets the wallet sign a cancel, and returns its order; the orders decide whether one that it declined was sent. */
+async function sendCancel(
+  connection: Connection,
+  tx: Schemas['CancelQuoteResponse']['transactionParams'],
+): Promise<Order | undefined> {
   const after = await newestTime(connection.address, 'any')
   await assertPrivate(connection)
+  let hash: string
   try {
-    await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
+    hash = await send(connection.wallet.provider, connection.address.toLowerCase(), tx)
   } catch (error) {
     if ((await sentSince(connection.address, after))?.kind !== 'cancel') throw error
+    return undefined
   }
+  return orderOf(connection.address, 'cancel', hash).catch(() => undefined)
 }
 
 /** Signs the same transaction with a higher fee cap, for a base fee above the cap. */

@@ -10,7 +10,7 @@ export interface Card {
   update: Update
   /** Approvals and resets before a swap, oldest first. */
   approvals: Order[]
-  /** The cancel of a swap: an empty transaction with its nonce. */
+  /** The cancel of a swap, an empty transaction with its nonce: the one that a block has, else the newest. */
   cancel: Order | undefined
 }
 
@@ -47,7 +47,7 @@ function folded(cards: Card[]): Card[] {
     if (!swap) continue
     taken.add(card)
     if (order.kind === 'approval') swap.approvals.unshift(order)
-    else swap.cancel = order
+    else if (!swap.cancel || weight(order) > weight(swap.cancel)) swap.cancel = order
   }
   return cards.filter((card) => !taken.has(card))
 }
@@ -69,6 +69,9 @@ export const isMined = ({ status, error }: Order): boolean =>
 
 export const cardOf = (cards: readonly Card[], orderId: string): Card | undefined =>
   cards.find(({ ids }) => ids.includes(orderId))
+
+/** Whether a cancel of it was sent that no block has yet. */
+export const isCancelling = ({ cancel }: Card): boolean => cancel !== undefined && !isOver(cancel)
 
 /** Whether nothing can happen to it any more, as the service knows it. */
 export const isDecided = ({ update: { order } }: Card): boolean => isOver(order) && !order.error?.mayBeMined

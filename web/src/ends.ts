@@ -52,8 +52,13 @@ export function endOf(order: Order, orders: readonly Order[]): End | undefined {
 
 /** What an end cost in ETH, the cancel included. */
 export function paidText(order: Order, cancel: Order | undefined): string {
-  const { error, feePaidWei } = order
-  const reverted = error?.gasUsed && error.effectiveGasPrice ? BigInt(error.gasUsed) * BigInt(error.effectiveGasPrice) : 0n
-  const wei = BigInt(feePaidWei ?? reverted) + BigInt(cancel?.feePaidWei ?? 0)
+  const wei = feeOf(order) + (cancel ? feeOf(cancel) : 0n)
+  if (wei === 0n && order.error?.code === 'USER_CANCELLED') return 'the network fee of the cancel'
   return wei === 0n ? 'nothing' : `${show(wei, 18, 6)} ETH`
+}
+
+/** Wei that a block took for a transaction, also for one that failed. */
+function feeOf({ error, feePaidWei }: Order): bigint {
+  const reverted = error?.gasUsed && error.effectiveGasPrice ? BigInt(error.gasUsed) * BigInt(error.effectiveGasPrice) : 0n
+  return BigInt(feePaidWei ?? reverted)
 }

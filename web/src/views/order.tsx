@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks'
 import type { Inclusion, Schemas, Session } from '../api'
 import { WETH } from '../account'
 import { show } from '../amounts'
-import { before, type Card, isMined } from '../cards'
+import { before, type Card, isCancelling, isMined } from '../cards'
 import { type End, endOf, paidText } from '../ends'
 import { figure, signed } from '../figures'
 import { isOver, type Order } from '../stream'
@@ -120,7 +120,7 @@ function Open(props: OrderProps) {
       {order.relayAnswer !== undefined && <p class="small soft">{relayAnswered(order.relayAnswer)}</p>}
       {waits && <Message tone="warn" title="It waits for another one"><p>{waits}</p></Message>}
       <Fault text={fault} />
-      {order.kind === 'swap' && (
+      {order.kind === 'swap' && !isCancelling(card) && (
         <>
           <div class="pair">
             {speedUp && (
@@ -207,9 +207,13 @@ function Ended(props: EndedProps) {
       {card.ids.length > 1 && <p class="small soft">{sentAgain(card.ids.length, isMined(order))}</p>}
       <Fault text={fault} />
       <div class="stack s">
-        <button class="go" type="button" onClick={() => (isOpenStill ? cancel(order.orderId, setFault) : leave(end.button === 'Get a new quote'))}>
-          {end.button}
-        </button>
+        {isOpenStill && isCancelling(card) ? (
+          <p class="soft">A cancel is under way.</p>
+        ) : (
+          <button class="go" type="button" onClick={() => (isOpenStill ? cancel(order.orderId, setFault) : leave(end.button === 'Get a new quote'))}>
+            {end.button}
+          </button>
+        )}
         {isOpenStill && (
           <button class="btn quiet" type="button" onClick={() => leave(false)}>
             Leave it, and make a new swap
