@@ -1058,7 +1058,7 @@ export interface components {
             createdAt: string;
             /** @description When the relay took it; null: never */
             submittedAt: string | null;
-            /** @description Time of its block; null: not mined */
+            /** @description Time of its block, or `createdAt` if later; null: not mined */
             minedAt: string | null;
             /**
              * @description Number of its block
@@ -1295,7 +1295,7 @@ export interface components {
              * @example 2027-01-15T08:00:00.000Z
              */
             createdAt: string;
-            /** @description Time of its block; null if not confirmed (ISO 8601, UTC) */
+            /** @description Time of its block, or `createdAt` if later; null if not confirmed (ISO 8601) */
             confirmedAt: string | null;
             /**
              * @description What the order's transaction does
@@ -2161,7 +2161,7 @@ export interface components {
             effectiveGasPrice?: string;
             /**
              * Format: date-time
-             * @description Time of its block; present once confirmed (ISO 8601, UTC)
+             * @description Time of its block, or `createdAt` if later; present once confirmed (ISO 8601)
              * @example 2027-01-15T08:00:00.000Z
              */
             confirmedAt?: string;

@@ -187,7 +187,8 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
     gas_used: GasUsed | None = None
     effective_gas_price: GasPrice | None = None
     confirmed_at: Annotated[
-        Timestamp | None, doc("Time of its block; present once confirmed (ISO 8601, UTC)")
+        Timestamp | None,
+        doc("Time of its block, or `createdAt` if later; present once confirmed (ISO 8601)"),
     ] = None
     error: Annotated[OrderFailure | None, doc("Why the order failed or was cancelled")] = None
     kind: Annotated[base.OrderKindName | UnsetType, doc("What the order's transaction does")] = (
@@ -242,7 +243,8 @@ class HistoryItem(WireStruct, frozen=True, kw_only=True):
     block_number: Annotated[Count | None, doc("Block number; null if not confirmed")] = None
     created_at: CreatedAt
     confirmed_at: Annotated[
-        Timestamp | None, doc("Time of its block; null if not confirmed (ISO 8601, UTC)")
+        Timestamp | None,
+        doc("Time of its block, or `createdAt` if later; null if not confirmed (ISO 8601)"),
     ] = None
     kind: base.OrderKindName = "swap"
     relay_answer: RelayAnswer = None
