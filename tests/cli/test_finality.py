@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from click.testing import Result
 from quietswap.cli.output.order_progress import OrderProgress
 from quietswap.client.flows.finality import SubmittedTransaction
 from quietswap.rules.contract.orders import OrderStatusResponse
-from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules.orders.order import Failure, FailureCode, Inclusion, OrderStatus
 from tests.api.scripted_use_cases import WALLET
 from tests.cli.conftest import Quietswap
 from tests.cli.mcp_sessions import call, in_process
@@ -28,7 +29,7 @@ from tests.client.test_finality import (
     reverted,
 )
 from tests.response_json import orders
-from tests.stored_orders import recorded
+from tests.stored_orders import NOW_MS, recorded
 
 CONFIRMED, FAILED, CANCELLED = OrderStatus.CONFIRMED, OrderStatus.FAILED, OrderStatus.CANCELLED
 SENT = SubmittedTransaction("the swap", TX_HASH, WALLET, NONCE, "ord_1")
@@ -156,6 +157,27 @@ def test_an_interruption_while_the_service_hides_the_end(
     result = followed(quietswap, "--follow")
     assert result.exit_code == code, result.output
     assert ("may still be mined" in result.output) == (chain is nothing)
+
+
+@pytest.mark.usefixtures("state")
+def test_block_and_gas_are_those_of_the_own_receipt(
+    quietswap: Quietswap, service: FakeService, node: FakeChain
+) -> None:
+    mined(node)
+    lie = Inclusion(11_111_111, "0x" + "cd" * 32, 77_777, 5 * 10**9, NOW_MS, True)
+    false = recorded(replace(placed(CONFIRMED), inclusion=lie))
+    service.next("status", *[ok(orders.order_status_response(false))] * 2)
+    text = followed(quietswap).stdout
+    assert "11,111,111" not in text
+    assert "77,777" not in text
+    lines = {line.split()[0]: line for line in text.splitlines() if line.strip()}
+    assert "as the service reports" in lines["sell"]
+    assert "confirmed" in lines["state"]
+    answer = json.loads(followed(quietswap, "--json").stdout)
+    receipt = node.receipts[TX_HASH]
+    assert answer["blockNumber"] == int(receipt["blockNumber"], 16)
+    assert int(answer["gasUsed"]) == int(receipt["gasUsed"], 16)
+    assert int(answer["reportedByService"]["gasUsed"]) == 77_777
 
 
 def test_a_list_says_whose_states_it_has(quietswap: Quietswap) -> None:

@@ -17,6 +17,20 @@ _SHOWN = {
 }
 
 
+_STATE = {
+    TransactionOutcome.MINED: ("confirmed", "green"),
+    TransactionOutcome.REVERTED: ("failed", "red"),
+    TransactionOutcome.REPLACED: ("cancelled", "yellow"),
+}
+
+
+def headline(end: OrderEnd) -> tuple[str, str]:
+    """Return the state by the own node, or as the service reports it; and its style."""
+    if end.is_final and end.fate is not None:
+        return _STATE[end.fate]
+    return f"{end.record.status}, as the service reports", "yellow"
+
+
 def conclusion(end: OrderEnd) -> str:
     """Return what is certain about an order, and what that means for another one."""
     reported = f"the service reports {end.record.status}"
@@ -46,9 +60,14 @@ def exit_code(end: OrderEnd) -> int:
 
 
 def members(end: OrderEnd) -> dict[str, Any]:
-    """Return the JSON of the service's record, and beside it what was compared."""
-    record: dict[str, Any] = msgspec.json.decode(encode(end.record))
+    """Return the JSON of the record, and beside it what was compared.
+
+    Block and gas are those of the own node's receipt, where it has one; `reportedByService` is the
+    record as the service sent it.
+    """
+    record: dict[str, Any] = msgspec.json.decode(encode(end.own_record))
     return record | {
+        "reportedByService": msgspec.json.decode(encode(end.record)),
         "final": end.is_final,
         "fate": end.fate,
         "mayBeMined": end.may_be_mined,

@@ -85,37 +85,45 @@ def order_details(
     end: "OrderEnd | None" = None,
 ) -> RenderableType:
     """Return the facts of an order, and with `end` what the caller's own node shows of it."""
+    is_shown = end is not None and end.is_final
+    by = ", as the service reports" if is_shown else ""
+    state = Text(found.status, STYLE.get(found.status, ""))
+    if end is not None:
+        state = Text(*order_end.headline(end))
+    reported, found = found, found if end is None else end.own_record
     terms = found.order_params
     sell, buy = (display_token(t, client, context) for t in (terms.from_token, terms.to_token))
     rows: Rows = [
         ("order", Text(found.order_id)),
-        ("state", Text(found.status, STYLE.get(found.status, ""))),
+        ("state", state),
         *_checked(end),
-        ("sell", sell.show(terms.amount)),
-        ("at least", buy.show(terms.min_return_amount)),
-        *(_reported(found, buy, context) or _received(found, (sell, buy), client, context)),
+        ("sell", f"{sell.show(terms.amount)}{by}"),
+        ("at least", f"{buy.show(terms.min_return_amount)}{by}"),
+        *(_reported(found, buy, context) or _received(found, (sell, buy), client, end, context)),
         *against_pools(found),
         ("created", when(found.created_at)),
     ]
     own = client.orders.get(found.order_id)
     if found.tx_hash:
         rows.append(("tx", Text(found.tx_hash)))
-    if own is not None and found.tx_hash is not None and found.tx_hash.lower() != own.tx_hash:
+    if own is not None and reported.tx_hash and reported.tx_hash.lower() != own.tx_hash:
         text = f"the service names another transaction than the one signed here: {own.tx_hash}"
         rows.append(("careful", Text(text, "yellow")))
-    if found.confirmed_at:
+    if end is not None and end.receipt is not None and is_shown:
+        rows.append(("block", f"{end.receipt.block_number:,}"))
+    elif found.confirmed_at:
         at = f"{when(found.confirmed_at)} in block {found.block_number or 0:,}"
         rows.append(("confirmed", at))
     gas, price = order_progress.gas_cost(found)
     if gas and price:
-        rows.append(("gas", f"{gas:,} units, {ETHER.show(gas * price)}"))
+        by = "" if end is not None and end.receipt is not None else by
+        rows.append(("gas", f"{gas:,} units, {ETHER.show(gas * price)}{by}"))
     if found.refund is not None and found.refund.status != "none":
         words = "reported by the relay, not seen on chain"
         if found.refund.status == "paid":
             words = f"paid by {short(found.refund.tx_hash or '')}"
         rows.append(("refund", f"{ETHER.show(found.refund.amount_wei)}, {words}"))
     if found.error:
-        is_shown = end is not None and end.is_final
         text = f"{found.error.code}: {found.error.message}, as the service reports"
         rows.append(("why", Text(text if is_shown else failure_text(found.error), "yellow")))
     if found.relay_answer:
@@ -148,6 +156,7 @@ def _received(
     found: "orders.OrderStatusResponse",
     pair: tuple[DisplayToken, DisplayToken],
     client: "QuietswapClient",
+    end: "OrderEnd | None",
     context: CommandContext,
 ) -> Rows:
     """Return the amount received, if the caller's node has the receipt."""
@@ -156,11 +165,12 @@ def _received(
     own = client.orders.get(found.order_id)
     tx_hash = found.tx_hash if own is None else own.tx_hash
     source = ", in the transaction that the service names" if own is None else ""
-    if context.rpc_url is None or found.status != "confirmed" or tx_hash is None:
+    receipt = None if end is None else end.receipt
+    is_mined = found.status == "confirmed" or receipt is not None
+    if context.rpc_url is None or not is_mined or tx_hash is None:
         return []
-    receipt = None
     with contextlib.suppress(ClientError):
-        receipt = client.node(node_calls.receipt(tx_hash))
+        receipt = receipt or client.node(node_calls.receipt(tx_hash))
     if receipt is None or not receipt.succeeded:
         return []
     buy, gained = pair[1], int(found.order_params.min_return_amount)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+
 from quietswap.client import errors, node_calls
 from quietswap.client.flows.effects import (
     BUSY_PAUSES_S,
@@ -250,6 +252,26 @@ class OrderEnd:
     receipt: node_calls.NodeReceipt | None = None
     unchecked: str = ""
     trouble: errors.ClientError | None = None
+
+    @property
+    def own_record(self) -> OrderStatusResponse:
+        """The record with hash, block and gas of the own node's receipt, where it has one.
+
+        What only the service says of the amount received is left out then.
+        """
+        receipt = self.receipt
+        if receipt is None or not self.is_final:
+            return self.record
+        return msgspec.structs.replace(
+            self.record,
+            tx_hash=receipt.transaction_hash,
+            block_number=receipt.block_number,
+            gas_used=receipt.gas_used,
+            effective_gas_price=receipt.effective_gas_price,
+            fee_paid_wei=receipt.gas_used * receipt.effective_gas_price,
+            received=None,
+            delivered=None,
+        )
 
     @property
     def checked(self) -> bool:

@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import msgspec
+
 from quietswap.client import node_calls
 from quietswap.client.api_calls import MEV, ApiCall
 from quietswap.client.errors import ClientError, SignatureReplay
@@ -241,4 +243,12 @@ def swap(
     received = None
     if end.receipt is not None and end.confirmed:
         received = node_calls.received(end.receipt, request.buy_token, request.wallet)
+    signed_params = msgspec.structs.replace(
+        status.order_params,
+        from_token=quote.sell_token,
+        to_token=quote.buy_token,
+        amount=str(int(quote.sell_amount)),
+        min_return_amount=str(int(quote.min_buy_amount)),
+    )
+    status = msgspec.structs.replace(end.own_record, order_params=signed_params)
     return SwapResult(quote, approvals, status, received, end.fate)
