@@ -27,6 +27,7 @@ REPORTED = {
     "client/flows/polling.py": "when polling may stop",
     "client/flows/finality.py": "compares the report with the node",
     "client/flows/cancel.py": "the report beside the receipt",
+    "client/flows/submission_outcome.py": "the words of a report that the own node is ahead of",
     "cli/output/order_progress.py": "a line of progress, which names the service",
     "cli/flows/swap.py": "what Ctrl-C says",
     "cli/flows/signing.py": "which orders may use the nonce",
