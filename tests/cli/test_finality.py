@@ -177,6 +177,8 @@ def test_block_and_gas_are_those_of_the_own_receipt(
     receipt = node.receipts[TX_HASH]
     assert answer["blockNumber"] == int(receipt["blockNumber"], 16)
     assert int(answer["gasUsed"]) == int(receipt["gasUsed"], 16)
+    fee = int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
+    assert answer["feePaidWei"] == str(fee)
     assert int(answer["reportedByService"]["gasUsed"]) == 77_777
 
 

@@ -23,6 +23,7 @@ from quietswap.client.flows.effects import (
 from quietswap.client.flows.polling import PollingPolicy, follow_order
 from quietswap.rules.contract.orders import OrderStatusResponse
 from quietswap.rules.tx.signed import MAINNET
+from quietswap.rules.wire import WireAmount
 
 SURE_S = 24.0
 """Two blocks: time for the receipt of a transaction whose nonce is used already."""
@@ -267,8 +268,8 @@ class OrderEnd:
             tx_hash=receipt.transaction_hash,
             block_number=receipt.block_number,
             gas_used=receipt.gas_used,
-            effective_gas_price=receipt.effective_gas_price,
-            fee_paid_wei=receipt.gas_used * receipt.effective_gas_price,
+            effective_gas_price=WireAmount(receipt.effective_gas_price),
+            fee_paid_wei=WireAmount(receipt.gas_used * receipt.effective_gas_price),
             received=None,
             delivered=None,
         )
