@@ -202,9 +202,7 @@ def _with_wallet(plan: SwapPlan, polling: PollingPolicy, since: int) -> Flow[Swa
             form = yield from quoting.batched_quote(quote, request, facts.allowance)
             return replace(plan, quote=form, is_batched=True)
         router = quote.dex_route.target
-        yield from quoting.require_approvable(
-            request, router, facts.allowance, facts.next_nonce, polling
-        )
+        yield from quoting.require_approvable(request, router, facts.allowance, polling)
         plan = yield from _with_approvals(plan, facts)
         # before the public approval: its gas would be paid for a swap that is declined
         return (yield from with_gas(plan, quote.estimated_gas))

@@ -291,22 +291,15 @@ def _is_mined(tx_hash: str | None) -> Flow[bool]:
 
 
 def require_no_open_order(
-    wallet: str, what: str, polling: PollingPolicy, *, has_node: bool, nonces: range | None = None
+    wallet: str, what: str, polling: PollingPolicy, *, has_node: bool
 ) -> Flow[None]:
     """Refuse `what` while an order is open, because it could use that order's nonce.
 
-    `nonces` are those that it may use, None if any: an order after them keeps its own. Raises
-    QuoteDeclined.
+    Raises QuoteDeclined.
     """
-    for each in (yield from open_orders(wallet, polling, has_node=has_node)):
-        effect = f"{what} could take its nonce and cancel it"
-        if nonces is not None:
-            status = yield from retry_transient(api_calls.order_status(each.order_id), polling)
-            if status.nonce is not None and status.nonce >= nonces.stop:
-                continue
-            if status.nonce is not None and status.nonce < nonces.start:
-                effect = f"{what} would wait behind its nonce {status.nonce}"
+    found = yield from find_open_order(wallet, polling, has_node=has_node)
+    if found is not None:
         raise errors.QuoteDeclined(
-            f"order {each.order_id} is open, and {effect}: wait until it is decided, or give"
-            " replace (--replace)"
+            f"order {found} is open, and {what} could take its nonce and cancel it: wait until it"
+            " is decided, or give replace (--replace)"
         )

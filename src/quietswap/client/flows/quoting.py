@@ -221,11 +221,9 @@ def batched_quote(
 
 
 def require_approvable(
-    request: SwapRequest, router: str, allowed: int, next_nonce: int, polling: PollingPolicy
+    request: SwapRequest, router: str, allowed: int, polling: PollingPolicy
 ) -> Flow[None]:
     """Check that the request allows an approval of `router`, which may move `allowed`.
-
-    A reset, an approval and the swap use up to three nonces from the wallet's `next_nonce` on.
 
     Raises QuoteDeclined.
     """
@@ -243,7 +241,4 @@ def require_approvable(
         )
     if not request.replace:
         what = "the approval that this swap needs"
-        nonces = range(next_nonce, next_nonce + 3)
-        yield from require_no_open_order(
-            request.wallet, what, polling, has_node=True, nonces=nonces
-        )
+        yield from require_no_open_order(request.wallet, what, polling, has_node=True)
