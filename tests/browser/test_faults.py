@@ -172,48 +172,6 @@ def test_a_service_that_is_away_has_not_lost_a_swap(
     page.close()
 
 
-class WalletOfADeadRelay(HonestWallet):
-    """No relay answers any more when its person confirms."""
-
-    def __init__(self, town: Town, account: LocalAccount) -> None:
-        super().__init__(town, account)
-        self.town = town
-
-    def send(self, wanted: Mapping[str, str]) -> str:
-        for relay in RELAYS:
-            self.town.fault(relay, "down")
-        return super().send(wanted)
-
-
-@pytest.mark.parametrize("kind", ["swap", "wrap", "approval"])
-def test_what_no_relay_got_was_not_sent(
-    browser: Browser, healed: Town, desk: ApiClient, kind: str
-) -> None:
-    """An order that ended unsent is no evidence that the wallet sent it."""
-    account = desk.wallet() if kind == "approval" else allowed(desk)
-    page = private(browser, healed, WalletOfADeadRelay(healed, account))
-    with desk.no_blocks():
-        if kind == "wrap":
-            to_wrap(page, "1")
-            page.click("button", "Wrap 1 ETH")
-        else:
-            quoted(page)
-            if kind == "swap":
-                signs(page)
-            else:
-                page.click("button", "Approve exactly 1 WETH")
-        page.see("Nothing was sent. The service says: The relay cannot be reached.", FAULT)
-        assert "all the same" not in page.text()
-        healed.heal(*RELAYS)
-        if kind != "swap":  # its review is open above the orders
-            to_orders(page)
-            page.wait(css(f".hist summary[data-kind={kind}][data-status=failed]"))
-            page.call("click", at=css(".hist summary"))
-            page.see("Not sent", css(".hist .line"))
-            assert "Sent privately" not in page.text()
-    page.close()
-
-
 def test_the_last_words_of_the_relay(browser: Browser, healed: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(healed, allowed(desk))
     page = private(browser, healed, wallet)
@@ -275,3 +233,48 @@ def test_a_service_that_restarts(
             page.wait(role("button", REVIEW))
             assert page.count(FAULT) == 0
             page.close()
+
+
+class WalletOfADeadRelay(HonestWallet):
+    """No relay answers any more when its person confirms."""
+
+    def __init__(self, town: Town, account: LocalAccount) -> None:
+        super().__init__(town, account)
+        self.town = town
+
+    def send(self, wanted: Mapping[str, str]) -> str:
+        for relay in RELAYS:
+            self.town.fault(relay, "down")
+        return super().send(wanted)
+
+
+@pytest.mark.parametrize("kind", ["swap", "wrap", "approval"])
+def test_what_no_relay_got_was_not_sent(
+    browser: Browser, healed: Town, desk: ApiClient, kind: str
+) -> None:
+    """An order that ended unsent is no evidence that the wallet sent it.
+
+    Last: the backup gets the next orders until the first relay is seen to be up.
+    """
+    account = desk.wallet() if kind == "approval" else allowed(desk)
+    page = private(browser, healed, WalletOfADeadRelay(healed, account))
+    with desk.no_blocks():
+        if kind == "wrap":
+            to_wrap(page, "1")
+            page.click("button", "Wrap 1 ETH")
+        else:
+            quoted(page)
+            if kind == "swap":
+                signs(page)
+            else:
+                page.click("button", "Approve exactly 1 WETH")
+        page.see("Nothing was sent. The service says: The relay cannot be reached.", FAULT)
+        assert "all the same" not in page.text()
+        healed.heal(*RELAYS)
+        if kind != "swap":  # its review is open above the orders
+            to_orders(page)
+            page.wait(css(f".hist summary[data-kind={kind}][data-status=failed]"))
+            page.call("click", at=css(".hist summary"))
+            page.see("Not sent", css(".hist .line"))
+            assert "Sent privately" not in page.text()
+    page.close()

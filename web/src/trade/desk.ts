@@ -258,7 +258,8 @@ export class Desk {
       if (status === 'confirmed') this.dispatch({ type: 'mined' })
       else this.dispatch({ type: 'ended', fault: `The step ${status === 'failed' ? 'failed' : 'was cancelled'}: see your orders. Nothing was swapped.` })
     }
-    const isRefuted = trade.isRefutable && [...around.orders.values()].some(({ order }) => order.createdAt > trade.after && !isUnsent(order))
+    // a stored order may still end unsent
+    const isRefuted = trade.isRefutable && [...around.orders.values()].some(({ order }) => order.createdAt > trade.after && order.status !== 'pending' && !isUnsent(order))
     if (isRefuted) this.dispatch({ type: 'refuted', fault: REFUTED })
   }
 }
