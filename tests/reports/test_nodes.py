@@ -90,7 +90,8 @@ async def test_one_odd_entry_is_an_error_of_that_entry(
     source: str, odd: dict[str, Any], expected: str
 ) -> None:
     def mangle(replies: list[dict[str, Any]]) -> bytes:
-        return msgspec.json.encode([{"id": str(replies[0]["id"])} | odd, *replies[1:]])
+        chain_id, first, *others = replies  # each batch asks for the chain first
+        return msgspec.json.encode([chain_id, {"id": str(first["id"])} | odd, *others])
 
     results, _ = await read(mangle, CALLS[:2])
     assert [shown(result) for result in results] == [expected, '"0x1"']
@@ -108,7 +109,8 @@ async def test_a_batch_limit_is_learned_from_the_refusal(
 
     results, batches = await read(mangle, CALLS)
     assert [shown(result) for result in results] == ['"0x1"'] * 4
-    assert [len(batch) for batch in batches].count(4) == 1  # it is remembered
+    sizes = [len(batch) for batch in batches]
+    assert sizes.count(1 + len(CALLS)) == 1  # it is remembered; each batch has the chain id, too
 
 
 async def test_the_words_of_a_refused_batch_are_in_the_error() -> None:
