@@ -196,6 +196,6 @@ export function failureText(error: unknown, wallet?: string): string {
   if (!(error instanceof WalletError)) return (error as Error).message
   if (error.isRejection && wallet !== undefined) return `You declined it in ${wallet}. Nothing was sent.`
   const [, why] = NOT_SENT.exec(error.message) ?? []
-  if (why === undefined) return `The wallet says: ${sentence(error.message)}`
-  return `${wallet === undefined ? '' : 'Nothing was sent. '}The service says: ${sentence(why)}`
+  if (why === undefined || wallet === undefined) return `The wallet says: ${sentence(error.message)}`
+  return `Nothing was sent. The service says: ${sentence(why)}`
 }

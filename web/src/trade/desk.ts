@@ -243,7 +243,8 @@ export class Desk {
       this.dispatch({ type: 'fail', fault: '', isRefutable: false })
       return this.dispatch({ type: 'hold', turn: this.trade.turn, wrap: error.quote })
     }
-    const fault = failureText(error, wallet.name)
+    // of an open batch it is not known whether it was sent: then these are words of the wallet alone
+    const fault = failureText(error, this.around?.isBatchOpen() ? undefined : wallet.name)
     if (error instanceof Strayed) this.dispatch({ type: 'stray', fault })
     else this.dispatch({ type: 'fail', fault, isRefutable: true })
   }
