@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Town
+from tests.e2e.conftest import running_town
 from tests.e2e.serving import serving
 from tests.spec.api_client import SOLD, ApiClient
 from tests.spec.wire import data
@@ -24,8 +24,13 @@ SOON = {
 
 
 @pytest.fixture
-def desk(town: Town, tmp_path: Path) -> Iterator[ApiClient]:
-    with serving(town, tmp_path, **SOON) as served:
+def desk(tmp_path: Path) -> Iterator[ApiClient]:
+    """A service on a chain of its own, whose blocks are as long apart as their times.
+
+    The shared chain has two blocks a second, each a second later: it runs ahead of the clock, and
+    an order expires only when both are past its deadline.
+    """
+    with running_town("--block-time", "1") as town, serving(town, tmp_path, **SOON) as served:
         own = replace(served.town, facts=town.facts | {"baseUrl": served.url})
         with ApiClient(own, f"sqlite:///{tmp_path / 'own.sqlite3'}") as found:
             yield found
