@@ -171,7 +171,9 @@ def test_another_transaction_than_the_one_signed(
     answer = json.loads(result.stdout)
     assert (answer["ok"], answer["error"]) == (False, "OtherTransaction")
     assert f"speaks of transaction {LIE}, not of {service.tx_hash}" in answer["message"]
-    assert "What your own node says counts. Do not trust this service" in " ".join(result.stderr.split())
+    assert "What your own node says counts. Do not trust this service" in " ".join(
+        result.stderr.split()
+    )
     assert "the order may still be mined" not in result.stderr
     assert "confirmed" not in result.stderr
 
