@@ -127,14 +127,18 @@ async def test_bytes_that_another_process_stored_meanwhile(
 
 
 async def test_two_quotes_of_one_swap_are_not_paid_at_two_nonces_at_once(desk: Desk) -> None:
-    """While the first waits for the node, a page fetches an equal quote, which the wallet signs."""
+    """While the first waits for the node, a page fetches an equal quote, which the wallet signs.
+
+    Another process gets it: within one, a nonce waits for the lower ones under way.
+    """
     desk.chain.pending = 8
     plain = desk.chain.wallet_and_dry_run
+    other = elsewhere(desk, desk.clock, desk.relay)
 
     async def meanwhile(*asked: object) -> object:
         desk.chain.wallet_and_dry_run = plain  # type: ignore[method-assign]
         await desk.storage.quotes.save(replace(swap_quote(), quote_id="quote-2"))
-        await desk.send(token(), sign(nonce=8))
+        await other(token(), sign(nonce=8))
         return await plain(*asked)  # type: ignore[arg-type]
 
     desk.chain.wallet_and_dry_run = meanwhile  # type: ignore[method-assign,assignment]
