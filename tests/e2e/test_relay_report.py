@@ -169,7 +169,9 @@ def test_the_report_of_many_swaps_is_that_of_the_chain(town: Town, tmp_path: Pat
         for swap in swaps:
             desk.follow(swap.order_id, *TERMINAL)
         wait_until(
-            lambda: reported(desk) == as_the_chain_shows(desk, swaps), "it differs", every_s=2
+            lambda: reported(desk) == as_the_chain_shows(desk, swaps),
+            lambda: f"it differs: {reported(desk)}, {as_the_chain_shows(desk, swaps)}",
+            every_s=2,
         )
         found = reported(desk)
         assert found.keys() >= {"both relays", "MEV Blocker"}
