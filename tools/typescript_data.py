@@ -55,7 +55,8 @@ from quietswap.rules.safety import loss
 from quietswap.rules.safety.methods import METHODS, ROUTERS
 from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE
 from quietswap.rules.trial import verdict
-from quietswap.rules.trial.codec import SLOT_S, VIEW_GAS
+from quietswap.rules.trial.codec import VIEW_GAS
+from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.rules.trial.swap_trial import MOST_VIEWS
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP
 from quietswap.rules.vendors import VENDORS

@@ -16,7 +16,7 @@ from benchmarks.storage.fill import fill_postgres, fill_sqlite
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.orders.retention import BATCH
-from quietswap.service.storage.database import is_embedded
+from quietswap.service.storage.database_urls import is_embedded
 from quietswap.service.storage.factory import open_storage
 from tests.databases import PostgresCluster
 

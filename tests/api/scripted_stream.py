@@ -1,6 +1,6 @@
 """A stream of events with scripted batches, for tests of the edge."""
 
-from quietswap.service.storage.events import StoredEvent
+from quietswap.service.storage.event_rows import StoredEvent
 
 
 class ScriptedStream:

@@ -2,8 +2,9 @@
 
 from decimal import Decimal
 
+from quietswap.rules.quotes.indicative_price import IndicativePrice
 from quietswap.rules.quotes.quote import SourceOutcome, SourceReport
-from quietswap.rules.quotes.scoring import IndicativePrice, SourcePrice
+from quietswap.rules.quotes.scoring import SourcePrice
 from quietswap.rules.tokens.token import (
     WETH,
     Token,

@@ -42,7 +42,7 @@ from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.api.operation import UseCases
-from quietswap.service.storage.events import StoredEvent
+from quietswap.service.storage.event_rows import StoredEvent
 from tests.api.scripted_statistics import two_orders
 from tests.api.scripted_stream import ScriptedStream
 from tests.api.scripted_tokens import HOLDINGS, PRICE, token_page

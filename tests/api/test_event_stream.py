@@ -13,7 +13,7 @@ from quietswap.rules.orders.order_changes import OrderChange
 from quietswap.service.api.operation import ApiOptions
 from quietswap.service.events.feed import EventFilter, ResumePoint
 from quietswap.service.server.app import create_api
-from quietswap.service.storage.events import StoredEvent
+from quietswap.service.storage.event_rows import StoredEvent
 from tests import loopback
 from tests.api.requests import EVENTS
 from tests.api.scripted_use_cases import (

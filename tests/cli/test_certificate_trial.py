@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 
-from quietswap.service.server.certificates import expires_at, tls_faults, trial_fault
+from quietswap.service.server.certificates import expires_at, tls_faults
+from quietswap.service.server.trial_handshake import trial_fault
 from tests import forked
 
 PRIVATE = serialization.PrivateFormat

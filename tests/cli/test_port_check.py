@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from quietswap.service.server import start_checks
-from quietswap.service.server.start_checks import wait_for_free_port
+from quietswap.service.server import free_port
+from quietswap.service.server.free_port import wait_for_free_port
 from tests.cli.conftest import Quietswap
 
 
@@ -29,7 +29,7 @@ def shared() -> Iterator[socket.socket]:
 def test_a_second_service_on_the_port_is_refused(
     quietswap: Quietswap, environment: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(start_checks, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(free_port, "_PATIENCE_S", 0.0)
     environment["QUIETSWAP_NODE__URLS"] = "http://127.0.0.1:9"
     with shared() as other:
         port = other.getsockname()[1]

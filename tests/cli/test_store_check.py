@@ -13,7 +13,7 @@ from quietswap.cli import command
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.orders.tracking.single_process import SingleProcessGuard
 from quietswap.service.storage import migrate
-from quietswap.service.storage.sqlite import FileLeaderLock
+from quietswap.service.storage.file_lock import FileLeaderLock
 from tests.databases import RedisServer
 from tests.patient import open_database, open_storage
 

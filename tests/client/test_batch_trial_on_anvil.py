@@ -8,7 +8,7 @@ from quietswap.client import node_calls
 from quietswap.client.errors import UnsafeQuote
 from quietswap.client.flows import simulation
 from quietswap.rules.routers.batch import SwapBatch
-from quietswap.rules.trial import codec
+from quietswap.rules.trial import codec, next_block
 from quietswap.rules.trial.swap_trial import SwapTrial
 from quietswap.rules.trial.verdict import WalletBefore
 from tests.batches import delegated
@@ -29,7 +29,7 @@ async def tried(name: str) -> simulation.SwapSimulation:
         head = node_calls.latest_block().read(
             await small.raw.call("eth_getBlockByNumber", "latest", False)
         )
-        block = codec.NextBlock.after(head, secrets.randbelow)
+        block = next_block.NextBlock.after(head, secrets.randbelow)
         swap = codec.call_object(WALLET, WALLET, data, value=0, gas=GAS, max_fee=block.view_fee)
         call = simulation._call(trial, swap, block)
         ran = call.read(await small.raw.call(call.method, *call.params))

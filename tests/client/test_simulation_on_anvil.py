@@ -13,7 +13,8 @@ from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.wire import decode
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.trial import verdict
-from quietswap.rules.trial.codec import NextBlock, SimulatedCall
+from quietswap.rules.trial.codec import SimulatedCall
+from quietswap.rules.trial.next_block import NextBlock
 from quietswap.rules.trial.swap_trial import RanTrial
 from quietswap.rules.tx.address import Address
 from tests.chain.small_chain import WALLET, SmallChain, odd, small_chain

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quietswap.service.settings import Settings
-from quietswap.service.storage.database import is_embedded
+from quietswap.service.storage.database_urls import is_embedded
 from tests.deploy.files import (
     DEPLOY,
     IMAGE_ENVIRONMENT,

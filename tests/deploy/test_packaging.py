@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from quietswap.cli.commands.sandbox import sandbox
 from quietswap.sandbox import npm as npm_packages
-from quietswap.service.storage import database
+from quietswap.service.storage import database_urls
 from tests.deploy.files import ROOT
 
 SHIPPED = ROOT / "src" / "quietswap" / "sandbox" / "npm_packages"
@@ -141,12 +141,12 @@ def test_a_relative_cache_home_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "find_spec", lambda _: None)
-    with pytest.raises(database.BadDatabaseUrl, match="again with the extra 'postgres'"):
-        database.is_embedded("postgresql://u@127.0.0.1/d")
-    with pytest.raises(database.BadDatabaseUrl, match="again with the extra 'redis'"):
-        database.check_redis_url("redis://127.0.0.1")
-    assert database.is_embedded("sqlite:///orders.sqlite3")
+    monkeypatch.setattr(database_urls, "find_spec", lambda _: None)
+    with pytest.raises(database_urls.BadDatabaseUrl, match="again with the extra 'postgres'"):
+        database_urls.is_embedded("postgresql://u@127.0.0.1/d")
+    with pytest.raises(database_urls.BadDatabaseUrl, match="again with the extra 'redis'"):
+        database_urls.check_redis_url("redis://127.0.0.1")
+    assert database_urls.is_embedded("sqlite:///orders.sqlite3")
     check_of_wheel = (ROOT / "tools" / "check_wheel.sh").read_text("utf-8")
     for extra in ("postgres", "redis", "otel"):
         assert f"must_say \"the extra '{extra}'\"" in check_of_wheel

@@ -10,7 +10,7 @@ from quietswap.rules.trial.codec import METHOD
 from quietswap.service.clients import credentials
 from quietswap.service.orders import retention
 from quietswap.service.storage import factory as opening
-from quietswap.service.storage.postgres import _LOST_HOST
+from quietswap.service.storage.postgres_locks import _LOST_HOST
 from tests.deploy.files import DOCS, ROOT, parse_command
 
 PAGES = sorted(DOCS.glob("*.md"))

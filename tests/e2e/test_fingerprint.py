@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.service.server.settings import BadSettings, load, settings_summary
+from quietswap.service.server.settings import BadSettings, load
+from quietswap.service.server.settings_summary import settings_summary
 
 BASE = {
     "QUIETSWAP_NODE__URLS": "https://me:pw@node.example/v2?k=1",

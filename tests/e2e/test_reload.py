@@ -18,7 +18,7 @@ import pytest
 import trustme
 
 from quietswap.sandbox.ports import free_port
-from quietswap.service.storage.sqlite import FileLeaderLock
+from quietswap.service.storage.file_lock import FileLeaderLock
 from tests import forked, loopback
 from tests.cli.test_store_check import old_release
 from tests.databases import PostgresCluster, RedisServer

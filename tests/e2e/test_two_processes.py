@@ -16,7 +16,7 @@ import httpx
 import pytest
 from eth_account.signers.local import LocalAccount
 
-from quietswap.service.storage.postgres import SERVER, AdvisoryLeaderLock
+from quietswap.service.storage.postgres_locks import SERVER, AdvisoryLeaderLock
 from tests import forked
 from tests.databases import running_stores
 from tests.e2e.conftest import Town

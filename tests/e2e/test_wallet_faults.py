@@ -19,7 +19,7 @@ from eth_utils import keccak, to_hex
 
 from quietswap.rules.orders.order import FailureCode, Order
 from quietswap.service.base.clock import SystemClock
-from quietswap.service.storage.operator_view import OrderFilter, search_orders
+from quietswap.service.storage.order_search import OrderFilter, search_orders
 from tests.e2e.conftest import running_town
 from tests.e2e.wallets import Fields, Refused, RpcWallet, deposit, eventually, quoted
 from tests.patient import open_storage

@@ -21,7 +21,7 @@ from quietswap.service.events.feed import (
     EventSubscription,
     ResumePoint,
 )
-from quietswap.service.storage.events import StoredEvent
+from quietswap.service.storage.event_rows import StoredEvent
 from quietswap.service.storage.factory import Storage
 from tests.patient import open_storage
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, HandClock, an_order

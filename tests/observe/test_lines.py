@@ -14,7 +14,7 @@ import structlog
 
 from quietswap.service import observe
 from quietswap.service.observe import logs
-from quietswap.service.observe.logs import SOON_S, BufferedLogger
+from quietswap.service.observe.log_output import SOON_S, BufferedLogger
 from quietswap.service.settings import ObserveConfig
 
 

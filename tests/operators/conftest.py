@@ -15,7 +15,7 @@ from quietswap.service.api.operation import ApiOptions
 from quietswap.service.clients.credentials import hash_secret, new_operator
 from quietswap.service.operator.page import OperatorOptions
 from quietswap.service.server.app import create_api
-from quietswap.service.server.operator import operator_parts
+from quietswap.service.server.operator_view import operator_parts
 from quietswap.service.storage.factory import Storage
 from quietswap.service.storage.rate_limits import MemoryRateStore
 from tests import loopback

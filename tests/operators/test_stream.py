@@ -12,7 +12,7 @@ from quietswap.rules.operator.figures import Figure, Measure, rounded, tip_class
 from quietswap.rules.operator.operators import ProcessReport
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service import observe
-from quietswap.service.observe.requests import count
+from quietswap.service.observe.figures import count
 from quietswap.service.operator.read_figures import REPORTS_S, ReadFigures
 from quietswap.service.operator.refresh_stream import MOST_STREAMS, OperatorStream
 from tests.manual_clock import ManualClock

@@ -20,7 +20,7 @@ from quietswap.rules.errors.requests import (
 from quietswap.rules.orders.order import Order, OrderStatus
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.rules.relays import EndpointType, ShareMode
-from quietswap.rules.trial.codec import SLOT_S
+from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.rules.tx.signed import decode
 from tests.orders.submitting import KEY, OTHER_KEY, Desk, open_desk, swap_submission
 from tests.scripted_chain import FIRST_NUMBER, Tx

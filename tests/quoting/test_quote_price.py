@@ -12,9 +12,10 @@ from quietswap.rules.chain.records import Head, NodeUnavailable
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.base import InsufficientLiquidity, ServiceUnavailable
 from quietswap.rules.errors.requests import TokenNotSupported
+from quietswap.rules.quotes.indicative_price import IndicativePrice, SourcePriceRequest
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, SourceOutcome
 from quietswap.rules.quotes.request import IndicativePriceRequest
-from quietswap.rules.quotes.scoring import IndicativePrice, SourcePrice, SourcePriceRequest
+from quietswap.rules.quotes.scoring import SourcePrice
 from quietswap.rules.tokens.token import WETH, Token, TokenPolicy
 from quietswap.rules.tx.address import Address
 from quietswap.rules.vendors.vendor import RequestBudget

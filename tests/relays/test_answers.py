@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quietswap.service.base.http_client import HttpReply
-from quietswap.service.relays.answers import RelayOutcome, classify_response
+from quietswap.service.relays.answers import RelayOutcome
+from quietswap.service.relays.classify_response import classify_response
 
 HASH = "0x" + "ab" * 32
 

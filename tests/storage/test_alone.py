@@ -17,7 +17,7 @@ from quietswap.service.orders.tracking.single_process import (
     SingleProcessGuard,
 )
 from quietswap.service.storage.factory import Storage
-from quietswap.service.storage.postgres import SERVER, AdvisoryLeaderLock
+from quietswap.service.storage.postgres_locks import SERVER, AdvisoryLeaderLock
 from tests.databases import PostgresCluster
 from tests.patient import open_storage
 from tests.storage.examples import T0, HandClock

@@ -22,9 +22,9 @@ from quietswap.rules.orders.order import OrderStatus
 from quietswap.rules.orders.stores import DuplicateTransaction
 from quietswap.rules.wallet_rpc_token import WalletRpcToken
 from quietswap.service.storage import migrate, sqlite_to_postgres
-from quietswap.service.storage.database import BadDatabaseUrl
+from quietswap.service.storage.database_urls import BadDatabaseUrl
 from quietswap.service.storage.factory import Storage
-from quietswap.service.storage.sqlite import FileLeaderLock
+from quietswap.service.storage.file_lock import FileLeaderLock
 from quietswap.service.storage.sqlite_to_postgres import TABLES, CannotCopy, copy_storage
 from quietswap.service.web.sessions import WebSessions
 from tests.databases import PostgresCluster

@@ -9,7 +9,9 @@ from quietswap.rules.orders.order import Inclusion, Order, OrderEvent, OrderKind
 from quietswap.rules.orders.order_changes import FINALIZED, POSTED, OrderChange
 from quietswap.rules.orders.stores import DuplicateTransaction
 from quietswap.service.orders.retention import BATCH
-from quietswap.service.storage.events import LOST, EventSpan, StoredEvent
+from quietswap.service.storage.event_counters import LOST
+from quietswap.service.storage.event_rows import StoredEvent
+from quietswap.service.storage.events import EventSpan
 from quietswap.service.storage.factory import Storage
 from tests.storage.examples import T0, WALLET, HandClock, an_order
 from tests.waiting import WITHIN_S

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from quietswap.service.storage.factory import Storage
-from quietswap.service.storage.postgres import AdvisoryLeaderLock
+from quietswap.service.storage.postgres_locks import AdvisoryLeaderLock
 from tests import patient
 from tests.databases import PostgresCluster
 from tests.storage.examples import HandClock, an_event, an_order

@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from quietswap.service.server import operator
+from quietswap.service.server import operator_view
 from quietswap.service.server.container import Container
 from quietswap.service.settings import Settings
 from quietswap.service.storage.factory import Storage
-from quietswap.service.storage.operator_view import FigureStore
+from quietswap.service.storage.figures import FigureStore
 from tests.storage.test_keep_house import Naps
 from tests.waiting import eventually
 
@@ -29,10 +29,10 @@ async def test_it_goes_on_after_an_unexpected_failure(
     outside = SimpleNamespace(sources=[], relays={}, rpc=SimpleNamespace(nodes=list))
     parts: Any = SimpleNamespace(storage=storage, settings=Settings(), outside=outside)
     monkeypatch.setattr(FigureStore, step, broken)
-    monkeypatch.setattr(operator, "tracker_role", lambda _: "off")
+    monkeypatch.setattr(operator_view, "tracker_role", lambda _: "off")
     with capture_logs() as lines:
         async with AsyncExitStack() as stack:
-            operator.start_figures(cast(Container, parts), clock, stack)
+            operator_view.start_figures(cast(Container, parts), clock, stack)
 
             async def turned() -> bool:
                 return len(clock.slept) == TURNS

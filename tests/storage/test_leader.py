@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 
 from quietswap.rules.orders.stores import LeaderLock
-from quietswap.service.storage.postgres import AdvisoryLeaderLock
-from quietswap.service.storage.sqlite import FileLeaderLock
+from quietswap.service.storage.file_lock import FileLeaderLock
+from quietswap.service.storage.postgres_locks import AdvisoryLeaderLock
 from tests.databases import PostgresCluster
 from tests.patient import open_storage
 from tests.storage.examples import HandClock

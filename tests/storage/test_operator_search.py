@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.service.storage.factory import Storage
-from quietswap.service.storage.operator_view import OrderFilter, search_orders
+from quietswap.service.storage.order_search import OrderFilter, search_orders
 from tests.storage.examples import OTHER_WALLET, T0, WALLET, an_event, an_order
 
 

@@ -12,14 +12,8 @@ from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderKind,
 from quietswap.rules.orders.statistics import TWO_RELAYS, Tally
 from quietswap.rules.tx.address import Address, from_bytes
 from quietswap.service.storage.factory import Storage
-from quietswap.service.storage.order_export import (
-    OF_ALL,
-    OF_CLIENT,
-    OF_WALLET,
-    TALLIES,
-    OrderExportStore,
-    OrderStatisticsStore,
-)
+from quietswap.service.storage.order_export import OF_ALL, OF_CLIENT, OF_WALLET, OrderExportStore
+from quietswap.service.storage.order_statistics import TALLIES, OrderStatisticsStore
 from tests.storage.examples import T0, WALLET, an_event, an_order
 from tests.stored_orders import inclusion
 

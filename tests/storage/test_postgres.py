@@ -9,7 +9,8 @@ import pytest
 
 from quietswap.rules.errors.clients import OpenOrderLimitExceeded
 from quietswap.rules.orders.stores import StoreUnavailable
-from quietswap.service.storage.database import BadDatabaseUrl, Transaction
+from quietswap.service.storage.database import Transaction
+from quietswap.service.storage.database_urls import BadDatabaseUrl
 from quietswap.service.storage.factory import Storage, open_storage
 from quietswap.service.storage.migrate import SchemaTooOld
 from quietswap.service.storage.postgres import PostgresDatabase

@@ -7,15 +7,11 @@ from pathlib import Path
 import pytest
 
 from quietswap.rules.orders.stores import StoreUnavailable
-from quietswap.service.storage import sqlite_writer as loop_time
+from quietswap.service.storage import loop_time
 from quietswap.service.storage.database import Transaction
-from quietswap.service.storage.sqlite_writer import (
-    IN_THREADS_S,
-    SLOW_S,
-    NotOnLoop,
-    SqliteLoopWriter,
-    connect,
-)
+from quietswap.service.storage.loop_time import IN_THREADS_S, SLOW_S
+from quietswap.service.storage.sqlite_connection import connect
+from quietswap.service.storage.sqlite_loop_writer import NotOnLoop, SqliteLoopWriter
 from tests.storage.test_sqlite_loop_writes import Refused, add
 from tests.storage.test_sqlite_reads import Monotonic
 

@@ -12,7 +12,9 @@ import pytest
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service.storage.database import Transaction
 from quietswap.service.storage.sqlite import SqliteDatabase
-from quietswap.service.storage.sqlite_writer import CHECKPOINT_EVERY, SqliteWriterThread, connect
+from quietswap.service.storage.sqlite_connection import connect
+from quietswap.service.storage.sqlite_loop_writer import CHECKPOINT_EVERY
+from quietswap.service.storage.sqlite_writer_thread import SqliteWriterThread
 from tests.waiting import WITHIN_S
 
 _LONG = "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?) "

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from quietswap.rules.orders.stores import StoreUnavailable
-from quietswap.service.storage.sqlite import SqliteReader
-from quietswap.service.storage.sqlite_writer import IN_THREADS_S, SLOW_S, connect
+from quietswap.service.storage.loop_time import IN_THREADS_S, SLOW_S
+from quietswap.service.storage.sqlite_connection import connect
+from quietswap.service.storage.sqlite_reader import SqliteReader
 from tests.storage.examples import HandClock
 from tests.waiting import WITHIN_S
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from quietswap.rules.quotes.indicative_price import SourcePriceRequest
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason
-from quietswap.rules.quotes.scoring import SourcePrice, SourcePriceRequest
+from quietswap.rules.quotes.scoring import SourcePrice
 from quietswap.rules.tokens.token import WETH
 from quietswap.service.base.http_client import HttpClient
 from tests.upstream import HTML, SILENCE, Reply, Upstream, js, page

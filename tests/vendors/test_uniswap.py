@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import Result, RpcCall
+from quietswap.rules.quotes.indicative_price import SourcePriceRequest
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason
-from quietswap.rules.quotes.scoring import SourcePriceRequest
 from quietswap.rules.routers import pool_routing as routing
 from quietswap.rules.routers.known_pools import V3_FEES
 from quietswap.rules.routers.pool_routing import Depth, Path, Pool, best_split, pools_of

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from quietswap.service.server.operator import is_enabled as is_operator_view_enabled
+from quietswap.service.server.operator_view import is_enabled as is_operator_view_enabled
 from quietswap.service.server.settings import BadSettings
 from quietswap.service.server.web import is_web_enabled
 from quietswap.service.settings import Settings

@@ -28,8 +28,8 @@ from quietswap.service.base.clock import SystemClock
 from quietswap.service.orders.export import ExportOrders
 from quietswap.service.server.settings import BadSettings
 from quietswap.service.storage.factory import Storage
-from quietswap.service.storage.operator_view import OrderFilter, search_orders
 from quietswap.service.storage.order_export import OrderExportStore
+from quietswap.service.storage.order_search import OrderFilter, search_orders
 
 _BY_RELAY = ("relay_accepted", "relay_said", "refused", "not_sent", "would_fail")
 """Event types that record a relay's response. For `would_fail` the relay was queried too."""

@@ -11,7 +11,7 @@ from quietswap.rules.wallet_rpc_token import UnmatchedPolicy, WalletRpcToken
 from quietswap.rules.wire import MAX_RPC_NAME, MAX_RPC_WALLETS
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.clients.credentials import hash_secret, trading_key
-from quietswap.service.server.web import public_url
+from quietswap.service.server.public_url import public_url
 from quietswap.service.storage.factory import Storage
 from quietswap.service.wallet_rpc import tokens
 

@@ -123,7 +123,7 @@ def sandbox(
     from quietswap.sandbox.npm import MissingPackage
     from quietswap.sandbox.ports import Ports
     from quietswap.sandbox.stack import SandboxStack, ServiceFailed, StoreUrls
-    from quietswap.service.server.start_checks import wait_for_free_port
+    from quietswap.service.server.free_port import wait_for_free_port
 
     if redis_url and not storage_url:
         raise click.UsageError("--redis-url goes with --storage-url")

@@ -13,9 +13,10 @@ import msgspec
 
 from quietswap.cli.options.operator import OperatorContext, settings_option
 from quietswap.cli.output.exit_codes import USAGE
-from quietswap.service.server import start_checks
+from quietswap.service.server import free_port, start_checks
 from quietswap.service.server.certificates import expires_at, validity_fault
-from quietswap.service.server.settings import secret_origins, settings_summary
+from quietswap.service.server.settings import secret_origins
+from quietswap.service.server.settings_summary import settings_summary
 from quietswap.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _findings(
     if node and not faults:
         faults, warnings = start_checks.node_findings(settings)
     if check and not faults:
-        warnings = [*warnings, *start_checks.port_warnings(settings.server)]
+        warnings = [*warnings, *free_port.port_warnings(settings.server)]
     if check and not faults and settings.server.tls_cert:
         late = validity_fault(settings.server.tls_cert, datetime.now(UTC))
         faults = [f"server.tls_cert: {late}"] if late else []
@@ -171,7 +172,7 @@ def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
 
 def _reached(settings: Settings, context: OperatorContext) -> str:
     """Return what `store_faults` connected to, without passwords."""
-    from quietswap.service.storage.database import missing_file
+    from quietswap.service.storage.database_urls import missing_file
 
     has_redis = settings.storage.redis_url is not None
     redis = "Redis was reached" if has_redis else "Redis is not set (storage.redis_url)"

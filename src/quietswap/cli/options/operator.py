@@ -23,7 +23,7 @@ from quietswap.service.clients.credentials import KeyRefused
 from quietswap.service.operator.audit_file import AuditFile, actor
 from quietswap.service.server.settings import BadSettings, load, load_sections
 from quietswap.service.settings import Settings
-from quietswap.service.storage import database
+from quietswap.service.storage import database, database_urls
 from quietswap.service.storage.factory import Storage, open_storage
 from quietswap.service.storage.migrate import SchemaTooNew, SchemaTooOld
 from quietswap.service.storage.sqlite_to_postgres import CannotCopy
@@ -93,8 +93,12 @@ class OperatorContext:
         async def opened() -> T:
             chosen = self.settings("storage").storage
             url, redis_url = chosen.url, chosen.redis_url if rates else None
-            if not creates and (missing := database.missing_file(url)) and missing.parent.is_dir():
-                url = database.SQLITE + database.IN_MEMORY
+            if (
+                not creates
+                and (missing := database_urls.missing_file(url))
+                and missing.parent.is_dir()
+            ):
+                url = database_urls.SQLITE + database.IN_MEMORY
             clock = SystemClock()
             storage = await open_storage(url, clock=clock, rates_url=redis_url, checked=checked)
             try:
@@ -243,7 +247,7 @@ def storage_errors() -> Iterator[None]:
     except StoreUnavailable as error:
         text = f"{error}: is storage.url right, and the database up?"
         raise DependencyUnreachable(text) from error
-    except (database.BadDatabaseUrl, BadSettings) as error:
+    except (database_urls.BadDatabaseUrl, BadSettings) as error:
         raise click.UsageError(str(error)) from error
     except (KeyRefused, SchemaTooNew, SchemaTooOld, database.ForeignDatabase, CannotCopy) as error:
         raise click.ClickException(str(error)) from error

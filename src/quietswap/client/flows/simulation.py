@@ -22,7 +22,7 @@ from quietswap.client.flows.moment import read_ahead
 from quietswap.rules.chain.rpc_wire import MalformedResult
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.safety.calldata import payer
-from quietswap.rules.trial import codec, verdict
+from quietswap.rules.trial import codec, next_block, verdict
 from quietswap.rules.trial.swap_trial import (
     RanTrial,
     SwapTrial,
@@ -76,7 +76,10 @@ def simulate_swap(
     call_in = partial(_call, terms, _swap(quote, terms.wallet))
     if head is None or head.number < since:
         head = yield from perform(node_calls.latest_block(since))
-    reads, block = _balances(quote, request, head), codec.NextBlock.after(head, secrets.randbelow)
+    reads, block = (
+        _balances(quote, request, head),
+        next_block.NextBlock.after(head, secrets.randbelow),
+    )
     trial = call_in(block)
     for _ in range(_HEADS):
         yield from read_ahead(node_calls.latest_block(), *reads, trial, *beside)
@@ -84,7 +87,7 @@ def simulate_swap(
         if latest.hash == head.hash:
             break
         head, reads = latest, _balances(quote, request, latest)
-        block = codec.NextBlock.after(head, secrets.randbelow)
+        block = next_block.NextBlock.after(head, secrets.randbelow)
         trial = call_in(block)
     sell, buy, allowance = reads
     before = verdict.WalletBefore(
@@ -115,8 +118,8 @@ def _balances(
 
 def _tried(
     trial: node_calls.NodeCall[RanTrial],
-    block: codec.NextBlock,
-    call_in: Callable[[codec.NextBlock], node_calls.NodeCall[RanTrial]],
+    block: next_block.NextBlock,
+    call_in: Callable[[next_block.NextBlock], node_calls.NodeCall[RanTrial]],
 ) -> Flow[RanTrial]:
     while True:
         try:
@@ -153,7 +156,7 @@ def trial_of(
 
 
 def _call(
-    trial: SwapTrial, swap: Mapping[str, object], block: codec.NextBlock
+    trial: SwapTrial, swap: Mapping[str, object], block: next_block.NextBlock
 ) -> node_calls.NodeCall[RanTrial]:
     """Return the call that simulates the swap in `block`."""
     below = secrets.randbelow

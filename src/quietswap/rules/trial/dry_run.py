@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from quietswap.rules.chain.records import DryRun, NodeUnavailable, SignedSwap
 from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject, hex_bytes
 from quietswap.rules.tokens import erc20
-from quietswap.rules.trial import codec
+from quietswap.rules.trial import codec, next_block
 from quietswap.rules.trial.swap_trial import (
     StateOverrides,
     merged,
@@ -27,25 +27,25 @@ from quietswap.rules.trial.verdict import delivered
 class DryRunCodec:
     """Builds and reads the simulations of signed swaps. `below` returns random numbers."""
 
-    def __init__(self, swaps: Sequence[SignedSwap], *, below: codec.RandBelow) -> None:
+    def __init__(self, swaps: Sequence[SignedSwap], *, below: next_block.RandBelow) -> None:
         self._swaps = swaps
         self._below = below
 
-    def calls(self, block: codec.NextBlock) -> list[RpcCall]:
+    def calls(self, block: next_block.NextBlock) -> list[RpcCall]:
         """Return one call that reads the balances of all wallets, and one call per swap."""
         return [self._before(block), *(self._run(block, swap) for swap in self._swaps)]
 
-    def _before(self, block: codec.NextBlock) -> RpcCall:
+    def _before(self, block: next_block.NextBlock) -> RpcCall:
         readers = merged(*(self._reader(block, swap) for swap in self._swaps))
         calls = [_balance(block, swap) for swap in self._swaps]
         return views_call(block, views_block(block, calls, readers, later=0))
 
-    def _run(self, block: codec.NextBlock, swap: SignedSwap) -> RpcCall:
+    def _run(self, block: next_block.NextBlock, swap: SignedSwap) -> RpcCall:
         reads = [_balance(block, swap)]
         after = views_block(block, reads, self._reader(block, swap), later=1)
         return trial_call(block, fields_of(swap), after, {})
 
-    def _reader(self, block: codec.NextBlock, swap: SignedSwap) -> StateOverrides:
+    def _reader(self, block: next_block.NextBlock, swap: SignedSwap) -> StateOverrides:
         return reader(swap.wallet, block, self._below, views=len(self._swaps))
 
     def read(self, results: Sequence[Result]) -> list[DryRun]:
@@ -60,7 +60,7 @@ class DryRunCodec:
         return [_read(run, number, held.number) for run, held in pairs]
 
 
-def _balance(block: codec.NextBlock, swap: SignedSwap) -> dict[str, object]:
+def _balance(block: next_block.NextBlock, swap: SignedSwap) -> dict[str, object]:
     return view(block, swap.wallet, swap.buy_token, erc20.balance_of(swap.wallet))
 
 

@@ -14,7 +14,7 @@ from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.rules.quotes.quote import Route, RouteRequest
 from quietswap.rules.safety.calldata import payer
 from quietswap.rules.tokens import erc20
-from quietswap.rules.trial import codec, swap_trial, verdict
+from quietswap.rules.trial import codec, next_block, swap_trial, verdict
 from quietswap.rules.trial.state_override import StateOverride
 from quietswap.rules.trial.swap_trial import StateOverrides, SwapTrial, merged
 from quietswap.rules.trial.verdict import WalletBefore
@@ -64,11 +64,11 @@ class RouteSimulationCodec:
     def __init__(
         self,
         request: RouteRequest,
-        block: codec.NextBlock,
+        block: next_block.NextBlock,
         sender: AccountState,
         override: StateOverride,
         *,
-        below: codec.RandBelow,
+        below: next_block.RandBelow,
         measures_itself: MeasuresItself,
     ) -> None:
         self.block = block
@@ -81,8 +81,8 @@ class RouteSimulationCodec:
         self.below = below
         self.measures_itself = measures_itself
         self._reader = swap_trial.reader(request.wallet, block, below)
-        self._before: dict[codec.NextBlock, msgspec.Raw] = {}
-        self._frames: dict[codec.NextBlock, _Frame] = {}
+        self._before: dict[next_block.NextBlock, msgspec.Raw] = {}
+        self._frames: dict[next_block.NextBlock, _Frame] = {}
 
     def obstacle(self, route: Route) -> str | None:
         return self.override.obstacle(route.spender)
@@ -100,14 +100,14 @@ class RouteSimulationCodec:
             is_batched=self.is_batched,
         )
 
-    def before_call(self, block: codec.NextBlock) -> RpcCall:
+    def before_call(self, block: next_block.NextBlock) -> RpcCall:
         """Return the simulation that reads both balances and the allowance of each spender."""
         only = self._before.get(block)
         if only is None:
             only = self._before[block] = msgspec.Raw(msgspec.json.encode(self._only(block)))
         return swap_trial.views_call(block, only)
 
-    def _only(self, block: codec.NextBlock) -> dict[str, object]:
+    def _only(self, block: next_block.NextBlock) -> dict[str, object]:
         wallet = self.request.wallet
         words: dict[int, int] = {}
         for spender in self._spenders:
@@ -119,7 +119,7 @@ class RouteSimulationCodec:
         state = merged(self._reader, self._written(words))
         return swap_trial.views_block(block, calls, state, later=0)
 
-    def swap_call(self, block: codec.NextBlock, route: Route, limit: int) -> RpcCall:
+    def swap_call(self, block: next_block.NextBlock, route: Route, limit: int) -> RpcCall:
         wallet, trial = self.request.wallet, self.trial(route)
         fee = self._max_fee(limit)
         wei: StateOverrides = {}
@@ -135,7 +135,7 @@ class RouteSimulationCodec:
     def _called(self, route: Route) -> tuple[Address, bytes]:
         return route.target, route.data
 
-    def _frame(self, block: codec.NextBlock, trial: SwapTrial) -> _Frame:
+    def _frame(self, block: next_block.NextBlock, trial: SwapTrial) -> _Frame:
         """Return the common part of all payloads as JSON: overrides and the block of views."""
         frame = self._frames.get(block)
         if frame is None:
@@ -144,7 +144,7 @@ class RouteSimulationCodec:
             frame = self._frames[block] = first, second
         return frame
 
-    def _after(self, trial: SwapTrial, block: codec.NextBlock) -> dict[str, object]:
+    def _after(self, trial: SwapTrial, block: next_block.NextBlock) -> dict[str, object]:
         return swap_trial.after_swap(trial, block, self._reader, self.below)
 
     def _max_fee(self, limit: int) -> int:

@@ -15,7 +15,7 @@ from quietswap.rules.routers import batch
 from quietswap.rules.routers.method import Measure
 from quietswap.rules.safety.methods import measure
 from quietswap.rules.tokens import erc20
-from quietswap.rules.trial import codec
+from quietswap.rules.trial import codec, next_block
 from quietswap.rules.tx.address import Address
 
 StateOverrides = Mapping[Address, Mapping[str, object]]
@@ -51,11 +51,11 @@ class SwapTrial:
     payer: Address | None = None
     is_batched: bool = False
 
-    def probe(self, below: codec.RandBelow) -> TransferFeeProbe | None:
+    def probe(self, below: next_block.RandBelow) -> TransferFeeProbe | None:
         """Return the measurement of the buy token's fee on transfer; None where there is none."""
         if self.payer is None:
             return None
-        collector = codec.unused_address(below)
+        collector = next_block.unused_address(below)
         part = self.min_buy_amount
         return TransferFeeProbe(self.wallet, self.payer, collector, self.buy_token, part)
 
@@ -89,25 +89,31 @@ def merged(*parts: StateOverrides) -> dict[Address, dict[str, object]]:
     return overrides
 
 
-def plausible_balance(wallet: Address, needed: int, below: codec.RandBelow) -> StateOverrides:
+def plausible_balance(wallet: Address, needed: int, below: next_block.RandBelow) -> StateOverrides:
     """Return the override of an ETH balance that is at least `needed` wei."""
-    return {wallet: {"balance": hex(codec.plausible_wei(needed, below))}}
+    return {wallet: {"balance": hex(next_block.plausible_wei(needed, below))}}
 
 
 def reader(
-    wallet: Address, block: codec.NextBlock, below: codec.RandBelow, *, views: int = MOST_VIEWS
+    wallet: Address,
+    block: next_block.NextBlock,
+    below: next_block.RandBelow,
+    *,
+    views: int = MOST_VIEWS,
 ) -> StateOverrides:
     """Return the override of an ETH balance that pays for `views` views of one block."""
     return plausible_balance(wallet, views * codec.VIEW_GAS * block.view_fee, below)
 
 
-def view(block: codec.NextBlock, wallet: Address, to: Address, data: bytes) -> dict[str, object]:
+def view(
+    block: next_block.NextBlock, wallet: Address, to: Address, data: bytes
+) -> dict[str, object]:
     """Return the call by which the wallet reads something."""
     return codec.call_object(wallet, to, data, gas=codec.VIEW_GAS, max_fee=block.view_fee)
 
 
 def views_block(
-    block: codec.NextBlock, calls: Sequence[object], state: StateOverrides, *, later: int
+    block: next_block.NextBlock, calls: Sequence[object], state: StateOverrides, *, later: int
 ) -> dict[str, object]:
     """Return a block of views: `later` 0 instead of the swap's block, 1 after it."""
     overrides = block.overrides(later)
@@ -115,7 +121,10 @@ def views_block(
 
 
 def after_swap(
-    trial: SwapTrial, block: codec.NextBlock, reads: StateOverrides, below: codec.RandBelow
+    trial: SwapTrial,
+    block: next_block.NextBlock,
+    reads: StateOverrides,
+    below: next_block.RandBelow,
 ) -> dict[str, object]:
     """Return the block after the swap; `reads` pays for its views.
 
@@ -130,7 +139,7 @@ def after_swap(
 
 
 def trial_call(
-    block: codec.NextBlock,
+    block: next_block.NextBlock,
     swap: Mapping[str, object],
     after: object,
     state: StateOverrides,
@@ -148,7 +157,7 @@ def trial_call(
     return codec.blocks_call([first, after], block.tag, validation=block.exact, transfers=True)
 
 
-def views_call(block: codec.NextBlock, only: object) -> RpcCall:
+def views_call(block: next_block.NextBlock, only: object) -> RpcCall:
     """Return the simulation of one block of views."""
     return codec.blocks_call([only], block.tag, validation=block.exact)
 

@@ -14,13 +14,13 @@ from quietswap.service.api.parsing.query import parse_query
 if TYPE_CHECKING:  # `orders export` shares a module with the API, and imports no metrics
     from quietswap.rules.clients import ApiKey
     from quietswap.rules.orders.stores import RateStore, RateWindow
+    from quietswap.rules.quotes.indicative_price import IndicativePrice
     from quietswap.rules.quotes.quote import SwapQuote, WrapQuote
     from quietswap.rules.quotes.request import (
         IndicativePriceRequest,
         SwapQuoteRequest,
         WrapQuoteRequest,
     )
-    from quietswap.rules.quotes.scoring import IndicativePrice
     from quietswap.service.clients.keys import Authenticate
     from quietswap.service.clients.usage import GetUsage
     from quietswap.service.events.feed import EventFeed

@@ -5,7 +5,7 @@ from quietswap.rules.errors.base import Unauthorized
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.clients.credentials import SecretCache
-from quietswap.service.storage.clients import KeyStore
+from quietswap.service.storage.api_keys import KeyStore
 
 
 class Authenticate:

@@ -12,7 +12,7 @@ from quietswap.rules.contract.webhooks import (
 from quietswap.service.api import event_sender as sender
 from quietswap.service.api.json import iso_timestamp
 from quietswap.service.orders.order_response import order_status_response
-from quietswap.service.storage.events import StoredEvent
+from quietswap.service.storage.event_rows import StoredEvent
 
 RETRY_MS = 2000
 

@@ -20,7 +20,8 @@ from quietswap.rules.tx.address import Address
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import bounded_gather
-from quietswap.service.storage.events import EventStore, StoredEvent
+from quietswap.service.storage.event_rows import StoredEvent
+from quietswap.service.storage.events import EventStore
 
 POLL_S = 0.1
 """Time between two reads while streams are open: two milliseconds of a second's work on SQLite."""

@@ -24,19 +24,19 @@ from quietswap.rules.quotes.quote import RouteRequest
 from quietswap.rules.routers import settlers
 from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.token import Token
-from quietswap.rules.trial.codec import NextBlock, RandBelow
 from quietswap.rules.trial.dry_run import DryRunCodec, plain_call, read_plain
+from quietswap.rules.trial.next_block import NextBlock, RandBelow
 from quietswap.rules.trial.routes import MeasuresItself, measures_itself
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
-from quietswap.service.node import multicall, reads
+from quietswap.service.node import lagging_backends, multicall, reads
 from quietswap.service.node import token_metadata as metadata
 from quietswap.service.node.clock_skew import ClockSkew
+from quietswap.service.node.lagging_backends import NewestBlock, from_block, late
 from quietswap.service.node.multicall import ViewCall
-from quietswap.service.node.reads import NewestBlock, from_block, late
 from quietswap.service.node.receipts import read_receipts
 from quietswap.service.node.rpc import NodeRpcClient
 from quietswap.service.node.simulation.overrides import SimulationUnsupported
@@ -123,8 +123,8 @@ class NodeChain:
     async def _at_head(self, calls: Sequence[RpcCall]) -> tuple[Head, list[Result]]:
         """Return the head and the results of further calls; of late backends the newest answer."""
         answers = []
-        for attempt in range(reads.BACKENDS):
-            await reads.pause(self._clock, attempt)
+        for attempt in range(lagging_backends.BACKENDS):
+            await lagging_backends.pause(self._clock, attempt)
             asked_at = self._clock.monotonic()
             header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
             head = reads.head(header)
@@ -173,8 +173,8 @@ class NodeChain:
         return [known[address] for address in addresses]
 
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
-        for attempt in range(reads.BACKENDS):
-            await reads.pause(self._clock, attempt)
+        for attempt in range(lagging_backends.BACKENDS):
+            await lagging_backends.pause(self._clock, attempt)
             facts = _facts(await self._rpc.batch(_facts_calls(wallet, token, spender)))
             if self._newest.has(facts.head):
                 return facts
@@ -184,8 +184,8 @@ class NodeChain:
         self, swap: SignedSwap, token: Address, spender: Address
     ) -> tuple[WalletSnapshot, DryRun]:
         calls = _facts_calls(swap.wallet, token, spender)
-        for attempt in range(reads.BACKENDS):
-            await reads.pause(self._clock, attempt)
+        for attempt in range(lagging_backends.BACKENDS):
+            await lagging_backends.pause(self._clock, attempt)
             runs, answers = await self._run_signed([swap], calls)
             facts = _facts(answers)
             if self._newest.has(facts.head):
@@ -193,7 +193,7 @@ class NodeChain:
         raise late(self._newest.number)
 
     async def newest_number(self) -> int:
-        number = await reads.newest_number(self._rpc)
+        number = await lagging_backends.newest_number(self._rpc)
         self._newest.has(number)
         return number
 

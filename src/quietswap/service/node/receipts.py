@@ -13,15 +13,8 @@ from quietswap.rules.chain.rpc_wire import (
     RpcErrorObject,
 )
 from quietswap.service import observe
-from quietswap.service.node.reads import (
-    BACKENDS,
-    HEIGHT,
-    NewestBlock,
-    late,
-    pause,
-    quantity,
-    receipt,
-)
+from quietswap.service.node.lagging_backends import BACKENDS, HEIGHT, NewestBlock, late, pause
+from quietswap.service.node.reads import quantity, receipt
 from quietswap.service.node.rpc import NodeRpcClient
 
 

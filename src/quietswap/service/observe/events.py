@@ -10,8 +10,8 @@ from time import perf_counter
 from quietswap.rules.operator.figures import UNKNOWN_TIP, Measure
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.service.observe import metrics
+from quietswap.service.observe.figures import count
 from quietswap.service.observe.logs import log
-from quietswap.service.observe.requests import count
 from quietswap.service.observe.traces import T, Work, in_span
 
 

@@ -2,27 +2,19 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Collection
 
 from quietswap.rules.clients import AuditEntry
 from quietswap.rules.operator.operators import (
     AuditUnavailable,
-    Health,
     Operator,
     PausedSource,
 )
-from quietswap.rules.orders.stores import RateStore
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.operator.audit_file import AuditFile
-from quietswap.service.operator.find_orders import FindOrders
-from quietswap.service.operator.read_figures import ReadFigures
-from quietswap.service.operator.sessions import OperatorSessions
-from quietswap.service.storage.clients import KeyStore
-from quietswap.service.storage.operator_view import OperatorSearch
-from quietswap.service.storage.operators import AuditStore
-from quietswap.service.storage.quotes import PausedSourceStore
+from quietswap.service.storage.api_keys import KeyStore
+from quietswap.service.storage.paused_sources import PausedSourceStore
 
 LONGEST_REASON = 200
 
@@ -114,22 +106,3 @@ def checked_reason(text: str) -> str:
             f"a reason has at most {LONGEST_REASON} characters, and no invisible ones"
         )
     return reason
-
-
-# What the pages read and do.
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorParts:
-    """The stores and the use cases of one process; those that read raise StoreUnavailable."""
-
-    search: OperatorSearch
-    sessions: OperatorSessions
-    orders: FindOrders
-    figures: ReadFigures
-    actions: OperatorActions
-    paused_sources: PausedSourceStore
-    audit: AuditStore
-    health: Callable[[], Awaitable[Health]]
-    guesses: RateStore
-    is_stopping: Callable[[], bool]

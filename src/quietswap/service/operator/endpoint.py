@@ -27,7 +27,7 @@ from quietswap.service.api.parsing.headers import (
     cookie_value,
 )
 from quietswap.service.base.clock import Clock
-from quietswap.service.operator.act import OperatorParts
+from quietswap.service.operator.operator_parts import OperatorParts
 from quietswap.service.operator.page import (
     PATH,
     SECURITY_HEADERS,

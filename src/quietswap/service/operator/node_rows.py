@@ -6,9 +6,7 @@ from typing import NamedTuple
 from quietswap.rules.operator.operators import (
     ProcessReport,
 )
-from quietswap.service.operator.page import (
-    age,
-)
+from quietswap.service.operator.value_text import age
 
 
 def heights(reports: Sequence[ProcessReport], now_ms: int) -> list[tuple[str, str]]:

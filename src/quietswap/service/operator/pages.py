@@ -26,20 +26,11 @@ from quietswap.rules.operator.operators import (
 from quietswap.rules.orders.order import OrderEventType
 from quietswap.service.base.clock import Clock
 from quietswap.service.operator import chart, common_charts
-from quietswap.service.operator.act import ActionRefused, ActionUnrecorded, OperatorParts
+from quietswap.service.operator.act import ActionRefused, ActionUnrecorded
 from quietswap.service.operator.node_rows import heights, node_rows
-from quietswap.service.operator.page import (
-    HOURS,
-    OperatorOptions,
-    PageRequest,
-    age,
-    cents,
-    listed,
-    page,
-    redirect,
-    share,
-    spread,
-)
+from quietswap.service.operator.operator_parts import OperatorParts
+from quietswap.service.operator.page import HOURS, OperatorOptions, PageRequest, page, redirect
+from quietswap.service.operator.value_text import age, cents, listed, share, spread
 
 _DAY_H = 24
 _CLIENTS, _ENTRIES = 25, 100

@@ -7,7 +7,7 @@ from quietswap.rules.operator.operators import (
     ProcessReport,
 )
 from quietswap.service.base.clock import Clock
-from quietswap.service.storage.operator_view import FigureStore
+from quietswap.service.storage.figures import FigureStore
 
 REPORTS_S = 60
 """A process that reported within so many seconds is shown."""

@@ -32,7 +32,7 @@ from quietswap.service.orders.order_response import (
     swap_order_response,
     tracking,
 )
-from quietswap.service.quoting.http import loss_judgement, transaction_params
+from quietswap.service.quoting.quote_response import loss_judgement, transaction_params
 
 _ETH = "ETH"
 _WETH_DECIMALS = 18

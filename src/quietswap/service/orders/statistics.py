@@ -8,7 +8,7 @@ from cachetools import TTLCache
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.orders.statistics import TWO_RELAYS, Measure, OrderStatistics, grouped
 from quietswap.service.base.clock import Clock
-from quietswap.service.storage.order_export import OrderStatisticsStore
+from quietswap.service.storage.order_statistics import OrderStatisticsStore
 
 if TYPE_CHECKING:
     from quietswap.service.relays.relay import Relay

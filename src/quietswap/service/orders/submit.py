@@ -55,7 +55,8 @@ from quietswap.service.relays.answers import (
     response_text,
     words_of,
 )
-from quietswap.service.relays.choice import (
+from quietswap.service.relays.relay import Relay
+from quietswap.service.relays.send import (
     ALSO_SENT,
     PASSED_ON,
     forget,
@@ -64,7 +65,6 @@ from quietswap.service.relays.choice import (
     send,
     with_reason_to_stay,
 )
-from quietswap.service.relays.relay import Relay
 from quietswap.service.storage.orders import OrderStore
 from quietswap.service.storage.quotes import QuoteStore
 

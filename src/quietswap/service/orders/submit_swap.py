@@ -25,7 +25,7 @@ from quietswap.rules.orders.wallet_transaction import other_form_open, same_call
 from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind
 from quietswap.rules.relays import FIRST_TIER
 from quietswap.rules.routers.batch import unwrapped
-from quietswap.rules.trial.codec import SLOT_S
+from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.rules.tx.signed import SignedTransaction, decode
 from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed, plan_by_quote
 

@@ -10,7 +10,7 @@ from quietswap.rules.chain.records import ChainReader
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.base import RequestError
 from quietswap.rules.errors.requests import InvalidTokenAddress
-from quietswap.rules.quotes import scoring
+from quietswap.rules.quotes import indicative_price, scoring
 from quietswap.rules.quotes.quote import SourceOutcome, SourceReport
 from quietswap.rules.quotes.request import IndicativePriceRequest
 from quietswap.rules.tokens.token import WETH, TokenPolicy
@@ -38,7 +38,7 @@ class _Outcome:
 
     client_id: str
     is_partial: bool
-    price: scoring.IndicativePrice | RequestError
+    price: indicative_price.IndicativePrice | RequestError
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,13 +59,15 @@ class QuotePrice:
     soft_s: float
     hard_s: float
     _in_flight: SingleFlight[tuple[_Swap, str], _Outcome] = field(init=False)
-    _answers: TTLCache[_Swap, scoring.IndicativePrice] = field(init=False)
+    _answers: TTLCache[_Swap, indicative_price.IndicativePrice] = field(init=False)
 
     def __post_init__(self) -> None:
         self._in_flight = SingleFlight()
         self._answers = TTLCache(_ANSWERS_CACHED, ANSWER_TTL_S, timer=self.clock.monotonic)
 
-    async def __call__(self, key: ApiKey, ask: IndicativePriceRequest) -> scoring.IndicativePrice:
+    async def __call__(
+        self, key: ApiKey, ask: IndicativePriceRequest
+    ) -> indicative_price.IndicativePrice:
         """Return the best promise, with the result of each source.
 
         Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
@@ -97,7 +99,9 @@ class QuotePrice:
                 field="buyToken", provided=buy.address, reason="both tokens are the same"
             )
         asked_at_ms = self.clock.now_ms()
-        request = scoring.SourcePriceRequest(sell, buy, ask.sell_amount, max(head.next_base_fee, 1))
+        request = indicative_price.SourcePriceRequest(
+            sell, buy, ask.sell_amount, max(head.next_base_fee, 1)
+        )
         usd, by_pools, answers = await asyncio.gather(
             self.prices.usd(WETH, sell.address, buy.address),
             self.prices.by_pools(sell.address, buy.address),
@@ -120,7 +124,7 @@ class QuotePrice:
         return _Outcome(client_id, is_partial, price)
 
     async def _collect(
-        self, client_id: str, request: scoring.SourcePriceRequest
+        self, client_id: str, request: indicative_price.SourcePriceRequest
     ) -> list[SourceAnswer[scoring.SourcePrice]]:
         def ask(adapter: VendorAdapter) -> Awaitable[scoring.SourcePrice]:
             return adapter.price(request)
@@ -133,23 +137,23 @@ class QuotePrice:
 
     def _compose(
         self,
-        request: scoring.SourcePriceRequest,
+        request: indicative_price.SourcePriceRequest,
         read: scoring.PricingContext,
         reference: int | None,
         answers: Sequence[SourceAnswer[scoring.SourcePrice]],
         asked_at_ms: int,
-    ) -> scoring.IndicativePrice:
+    ) -> indicative_price.IndicativePrice:
         promised = [answer.found for answer in answers if answer.found]
         if not promised:
             raise no_route_error(
                 [_report(answer) for answer in answers], request.sell.address, request.buy.address
             )
-        best = scoring.rank_prices(promised, read, reference)[0]
+        best = indicative_price.rank_prices(promised, read, reference)[0]
         used = scoring.believed(read, promised).rates
         value = scoring.value_usd(best.buy_amount, request.buy, used.buy)
         cost = scoring.gas_cost_usd(best.gas_estimate, read.base_fee, used.eth)
         sold = scoring.value_usd(request.sell_amount, request.sell, used.sell)
-        return scoring.IndicativePrice(
+        return indicative_price.IndicativePrice(
             sell_token=request.sell.address,
             buy_token=request.buy.address,
             sell_amount=request.sell_amount,

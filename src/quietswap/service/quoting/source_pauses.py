@@ -12,7 +12,7 @@ from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
 from quietswap.service.quoting.sources import Source
-from quietswap.service.storage.quotes import PausedSourceStore
+from quietswap.service.storage.paused_sources import PausedSourceStore
 
 LASTS_S = 1.0
 """How long a read counts."""

@@ -22,7 +22,8 @@ from quietswap.service.base.http_client import (
     HttpReply,
     InvalidBody,
 )
-from quietswap.service.relays.answers import SILENT, RelayOutcome, RelayResponse, classify_response
+from quietswap.service.relays.answers import RelayOutcome, RelayResponse
+from quietswap.service.relays.classify_response import SILENT, classify_response
 
 _MAX_ANSWER = 64 * 1024
 """Bytes. The response to one call has a few hundred."""

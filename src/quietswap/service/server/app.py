@@ -24,8 +24,8 @@ from quietswap.service.api.middleware.rate_limits import (
 from quietswap.service.api.operation import ApiOptions, Operation, UseCases
 from quietswap.service.api.parsing.body import BodyMemory
 from quietswap.service.base.clock import Clock
-from quietswap.service.operator.act import OperatorParts
 from quietswap.service.operator.endpoint import operator_endpoint
+from quietswap.service.operator.operator_parts import OperatorParts
 from quietswap.service.operator.page import PATH as OPERATOR_PATH
 from quietswap.service.operator.page import OperatorOptions
 from quietswap.service.server.routes import OPERATIONS

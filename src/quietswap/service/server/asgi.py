@@ -2,7 +2,6 @@
 
 import contextlib
 import ctypes
-import gc
 import multiprocessing
 import os
 import signal
@@ -30,64 +29,14 @@ from quietswap.service.server.background import start_key_uses, start_relay_heal
 from quietswap.service.server.certificates import expires_at
 from quietswap.service.server.connections import ConnectionLimits, most_connections
 from quietswap.service.server.container import Container, open_container
-from quietswap.service.server.operator import (
-    is_enabled,
-    operator_pages,
-    operator_view,
-    readiness,
-    start_figures,
-    start_watch,
-)
-from quietswap.service.server.settings import BadSettings, load
+from quietswap.service.server.garbage_collection import settle
+from quietswap.service.server.operator import operator_pages, readiness, start_watch
+from quietswap.service.server.operator_view import is_enabled, operator_view, start_figures
+from quietswap.service.server.settings import load
 from quietswap.service.server.shutdown import run_until_end, until_stopped
+from quietswap.service.server.traces import start_traces
 from quietswap.service.server.web import web_options
 from quietswap.service.settings import Settings
-
-# OpenTelemetry traces, if `observe.otlp_endpoint` is set.
-
-
-def check_traces(settings: Settings) -> None:
-    """Raise BadSettings if an endpoint is set and the OpenTelemetry packages are missing."""
-    if settings.observe.otlp_endpoint is not None and not observe.can_trace():
-        raise BadSettings(
-            "observe.otlp_endpoint: traces need the extra 'otel': install quietswap again "
-            "with it, from the same wheel or index"
-        )
-
-
-def start_traces(settings: Settings, stack: AsyncExitStack) -> None:
-    """Start to send traces if an endpoint is set, and register the stop on `stack`."""
-    if settings.observe.otlp_endpoint is not None:
-        observe.start_traces(settings.observe.otlp_endpoint, "quietswap")
-        stack.push_async_callback(observe.stop_traces)
-
-
-# What the garbage collector leaves alone (https://docs.python.org/3/library/gc.html#gc.freeze).
-
-
-_COLLECT_EVERY = 20_000
-"""New objects before a collection; Python's default is 700."""
-
-
-def share_with_workers() -> None:
-    """Freeze what exists before a worker is forked.
-
-    The collector writes to the header of each object. In either process that copies a page that
-    both could share.
-    """
-    gc.collect()
-    gc.freeze()
-
-
-def settle() -> None:
-    """Exclude long-lived objects from garbage collection, and run it less often.
-
-    A request leaves almost no reference cycles.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_EVERY, 20, 50)
-
 
 _PR_SET_PDEATHSIG = 1
 """https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html"""

@@ -38,13 +38,15 @@ from quietswap.service.quoting.swap import QuoteSwap
 from quietswap.service.quoting.verify import VerifyRoutes
 from quietswap.service.quoting.wrap import GetWrapInfo, QuoteWrap
 from quietswap.service.relays.relay import Relay
-from quietswap.service.server import factories, webhooks
+from quietswap.service.server import factories, token_catalogue, webhooks
+from quietswap.service.server.public_url import public_url
 from quietswap.service.server.shutdown import run_until_end
-from quietswap.service.server.web import is_web_enabled, public_url
+from quietswap.service.server.web import is_web_enabled
 from quietswap.service.settings import Settings
 from quietswap.service.sources.uniswap_reference import PoolPrices
 from quietswap.service.storage.factory import Storage, open_storage
-from quietswap.service.storage.order_export import OrderExportStore, OrderStatisticsStore
+from quietswap.service.storage.order_export import OrderExportStore
+from quietswap.service.storage.order_statistics import OrderStatisticsStore
 from quietswap.service.tokens.tokens import GetBalances, ListTokens
 from quietswap.service.wallet_rpc.match import MatchTransaction, WalletOrders, WalletRpcPolicy
 from quietswap.service.wallet_rpc.node import WalletNodeClient
@@ -228,7 +230,7 @@ def _use_cases(
 ) -> UseCases:
     core = _submit_order(settings, outside, storage, delivery, clock)
     reader = TokenReader(outside.wallet_node.reads_of, clock, TransferFeeMeter(clock))
-    catalogue, policy = factories.token_catalogue(settings), factories.token_policy(settings)
+    catalogue, policy = token_catalogue.token_catalogue(settings), factories.token_policy(settings)
     pauses = SourcePauses(storage.paused_sources, outside.sources, clock)
     return UseCases(
         quote_swap=_quote_swap(settings, outside, storage, clock, pauses),
@@ -282,7 +284,7 @@ def _match(
 ) -> MatchTransaction:
     wrap = factories.wrap_terms(settings)
     return MatchTransaction(
-        tokens=factories.token_catalogue(settings),
+        tokens=token_catalogue.token_catalogue(settings),
         routers=factories.chosen_routers(settings),
         quotes=storage.quotes,
         orders=storage.orders,

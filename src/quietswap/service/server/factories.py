@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 from quietswap.rules.orders.comparison import GRACE_MS
 from quietswap.rules.relays import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
 from quietswap.rules.tokens.token import TokenPolicy
-from quietswap.rules.tokens.token_list import BUILT_IN, TokenCatalogue
-from quietswap.rules.tokens.token_list_file import BadTokenList, read_token_list
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.vendors import VENDORS
@@ -348,22 +346,6 @@ def _member(kind: type[Choice], text: str, name: str) -> Choice:
         *others, last = kind
         values = f"{', '.join(others)} and {last}"
         raise BadSettings(f"{name}: it must be one of {values}") from None
-
-
-# Tokens, and the public address of the wallet RPC endpoint.
-
-
-def token_catalogue(settings: Settings) -> TokenCatalogue:
-    """Return the tokens of the configured lists. Raises BadSettings."""
-    tokens, faults = [], []
-    for path in settings.tokens.lists:
-        try:
-            tokens += read_token_list(Path(path))
-        except BadTokenList as error:
-            faults.append(f"tokens.lists: {path} is not a token list: {error}")
-    if faults:
-        raise BadSettings("\n".join(faults))
-    return TokenCatalogue(tokens if settings.tokens.lists else BUILT_IN)
 
 
 def chosen_routers(settings: Settings) -> list[Address]:

@@ -19,13 +19,14 @@ from quietswap.rules.operator.operators import AuditUnavailable
 from quietswap.service import observe
 from quietswap.service.operator.audit_file import AuditFile
 from quietswap.service.orders.tracking.single_process import WHY_NOT_ALONE, WHY_NOT_SHARED
-from quietswap.service.server import asgi
+from quietswap.service.server import asgi, garbage_collection
 from quietswap.service.server.connections import HEAD_BOUNDS, allow_files, most_connections
-from quietswap.service.server.settings import BadSettings, load, settings_summary
+from quietswap.service.server.free_port import wait_for_free_port
+from quietswap.service.server.settings import BadSettings, load
+from quietswap.service.server.settings_summary import settings_summary
 from quietswap.service.server.shutdown import KILLED_AFTER_S
-from quietswap.service.server.start_checks import wait_for_free_port
 from quietswap.service.settings import ServerConfig, Settings
-from quietswap.service.storage.database import is_same_database
+from quietswap.service.storage.database_urls import is_same_database
 
 LOWEST_TLS = SSLProtocols.tls13
 """The spec requires TLS 1.3. Given explicitly, so that another default of granian has no effect."""
@@ -57,7 +58,7 @@ def run_server(settings: Settings, path: Path | None, options: dict[str, str]) -
     _record(settings, "settings_loaded", "start", settings_summary(settings, path))
     url = f"{'https' if server.tls_cert else 'http'}://{server.host}:{server.port}"
     observe.service_starting(url, __version__, server.workers)
-    asgi.share_with_workers()
+    garbage_collection.share_with_workers()
     allow_files()
     _Reloading(settings, path, options).serve()
 

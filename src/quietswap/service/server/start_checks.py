@@ -2,11 +2,8 @@
 
 import asyncio
 import contextlib
-import errno
 import os
-import socket
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +11,11 @@ from pathlib import Path
 import click
 import msgspec
 
-from quietswap.rules.foreign_text import visible
 from quietswap.service.operator.audit_file import has_room
+from quietswap.service.server import token_catalogue
 from quietswap.service.server.certificates import tls_faults
 from quietswap.service.server.settings import BadSettings
-from quietswap.service.server.shutdown import KILLED_AFTER_S
-from quietswap.service.settings import ServerConfig, Settings
+from quietswap.service.settings import Settings
 
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """https://prometheus.github.io/client_python/multiprocess/"""
@@ -112,7 +108,8 @@ def store_faults(settings: Settings) -> list[str]:
     from quietswap.rules.orders.stores import StoreUnavailable
     from quietswap.service.base.clock import SystemClock
     from quietswap.service.storage import migrate
-    from quietswap.service.storage.database import BadDatabaseUrl, ForeignDatabase, missing_file
+    from quietswap.service.storage.database import ForeignDatabase
+    from quietswap.service.storage.database_urls import BadDatabaseUrl, missing_file
     from quietswap.service.storage.factory import open_storage
     from quietswap.service.storage.migrate import SchemaTooNew, SchemaTooOld
 
@@ -146,7 +143,7 @@ def store_faults(settings: Settings) -> list[str]:
 
 
 def _check_folder(file: Path) -> None:
-    from quietswap.service.storage.database import BadDatabaseUrl
+    from quietswap.service.storage.database_urls import BadDatabaseUrl
 
     target = Path(os.path.realpath(file))
     if _is_loop(target):
@@ -187,7 +184,7 @@ def start_needs(settings: Settings) -> list[str]:
     file was created on purpose. Raises StoreUnavailable and BadDatabaseUrl.
     """
     from quietswap.service.storage import migrate
-    from quietswap.service.storage.database import is_embedded, missing_file
+    from quietswap.service.storage.database_urls import is_embedded, missing_file
     from quietswap.service.storage.factory import open_database
 
     async def version() -> int:
@@ -210,7 +207,7 @@ def start_needs(settings: Settings) -> list[str]:
 
 def _store_of(failure: str, settings: Settings) -> str:
     """Return the setting of the store that failed, with its host and no password."""
-    from quietswap.service.storage.database import shown_host
+    from quietswap.service.storage.database_urls import shown_host
 
     name, url = "storage.url", settings.storage.url
     if failure.startswith("Redis") and settings.storage.redis_url:
@@ -224,7 +221,7 @@ def may_serve(settings: Settings) -> bool:
     It acquires the lock of the processes that serve, and releases it. Raises StoreUnavailable.
     """
     from quietswap.service.base.clock import SystemClock
-    from quietswap.service.storage.database import missing_file
+    from quietswap.service.storage.database_urls import missing_file
     from quietswap.service.storage.factory import open_storage
 
     async def ask() -> bool:
@@ -254,15 +251,15 @@ def _unusable_choices(settings: Settings) -> list[str]:
     )
     from quietswap.service.base.clock import SystemClock
     from quietswap.service.server import factories
-    from quietswap.service.server.asgi import check_traces
     from quietswap.service.server.container import build_adapters
-    from quietswap.service.storage.database import BadDatabaseUrl, check_redis_url, is_embedded
+    from quietswap.service.server.traces import check_traces
+    from quietswap.service.storage.database_urls import BadDatabaseUrl, check_redis_url, is_embedded
 
     faults = []
     checks: tuple[Callable[[], object], ...] = (
         lambda: build_adapters(settings, SystemClock()),
         lambda: factories.token_policy(settings),
-        lambda: factories.token_catalogue(settings),
+        lambda: token_catalogue.token_catalogue(settings),
         lambda: factories.check_body_limits(settings),
         lambda: factories.trusted_networks(settings),
         lambda: factories.swap_terms(settings),
@@ -284,95 +281,3 @@ def _unusable_choices(settings: Settings) -> list[str]:
         except (BadSettings, BadDatabaseUrl) as error:
             faults.extend(str(error).splitlines())
     return list(dict.fromkeys(faults))
-
-
-# Check that the service's port is free before it listens.
-#
-# The workers of the server share a port with SO_REUSEPORT. Without this check, a second service on
-# the same port would start without an error, and each would get half of the requests.
-
-
-_PATIENCE_S = KILLED_AFTER_S + 2.0
-"""After its server process was killed, a worker can finish requests for this time."""
-_LOOK_EVERY_S = 0.1
-
-
-def wait_for_free_port(
-    host: str,
-    port: int,
-    patience_s: float | None = None,
-    say: Callable[[int, float], None] | None = None,
-) -> None:
-    """Wait until the port is free. Raises click.ClickException after `patience_s`.
-
-    `say(port, seconds)` is called once if it has to wait.
-    """
-    patience = _PATIENCE_S if patience_s is None else patience_s
-    until = time.monotonic() + patience
-    said = False
-    while (problem := _problem(host, port)) is not None:
-        if problem != errno.EADDRINUSE or time.monotonic() >= until:
-            raise click.ClickException(_occupied(host, port, problem))
-        if not said:
-            (say or _say)(port, patience)
-            said = True
-        time.sleep(_LOOK_EVERY_S)
-
-
-def port_warnings(server: ServerConfig) -> list[str]:
-    """Return one line if the port is taken, perhaps by the service that already runs."""
-    try:
-        problem = _problem(server.host, server.port)
-    except click.ClickException as error:
-        return [error.format_message()]
-    return [] if problem is None else [_occupied(server.host, server.port, problem)]
-
-
-def _occupied(host: str, port: int, problem: int) -> str:
-    text = f"server.host {host} and server.port {port} cannot be listened on: "
-    holder = listener_of(port) if problem == errno.EADDRINUSE else None
-    return text + os.strerror(problem) + (f" by {holder}" if holder else "")
-
-
-_LISTENS = "0A"
-"""TCP_LISTEN of /proc/net/tcp (proc(5))."""
-
-
-def listener_of(port: int) -> str | None:
-    """Return `process 123 (name)` that listens on a port; None if Linux does not show it to us."""
-    sockets = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with contextlib.suppress(OSError):
-            rows = (line.split() for line in Path(table).read_text("ascii").splitlines()[1:])
-            listening = (row for row in rows if row[3] == _LISTENS)
-            sockets |= {r[9] for r in listening if int(r[1].rpartition(":")[2], 16) == port}
-    links = {f"socket:[{inode}]" for inode in sockets}
-    for file in Path("/proc").glob("[0-9]*/fd/*") if links else ():
-        with contextlib.suppress(OSError):  # of another user, or ended meanwhile
-            if str(file.readlink()) in links:
-                process = file.parts[2]
-                name = Path(f"/proc/{process}/comm").read_text("utf-8").strip()
-                return f"process {process} ({visible(name)})"
-    return None
-
-
-def _say(port: int, seconds: float) -> None:
-    click.echo(f"port {port} is in use: waiting {seconds:g} s for it", err=True)
-
-
-def _problem(host: str, port: int) -> int | None:
-    """Return the errno of an exclusive listen on the address; None if it succeeds."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-    except OSError as error:
-        raise click.ClickException(f"server.host {host} is no address of this machine") from error
-    with socket.socket(family, kind, protocol) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(address)
-            probe.listen()
-        except OSError as error:
-            return error.errno or errno.EADDRINUSE
-    return None

@@ -6,8 +6,9 @@ from decimal import Decimal
 from typing import ClassVar, Protocol, TypeVar
 
 from quietswap.rules.amounts import less_slippage
+from quietswap.rules.quotes.indicative_price import SourcePriceRequest
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, Route, RouteRequest
-from quietswap.rules.quotes.scoring import SourcePrice, SourcePriceRequest
+from quietswap.rules.quotes.scoring import SourcePrice
 from quietswap.rules.tx.address import Address
 from quietswap.rules.vendors.vendor import Vendor
 from quietswap.service.base.http_client import HttpClient, HttpError, HttpReply, HttpTimeout

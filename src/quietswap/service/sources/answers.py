@@ -8,8 +8,8 @@ import msgspec
 
 from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.foreign_text import quoted
+from quietswap.rules.quotes.indicative_price import SourcePriceRequest
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, RouteRequest
-from quietswap.rules.quotes.scoring import SourcePriceRequest
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.http_client import HttpReply, InvalidBody, UnexpectedShape

@@ -8,8 +8,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from quietswap.rules.quotes.indicative_price import SourcePriceRequest
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, Route, RouteRequest
-from quietswap.rules.quotes.scoring import SourcePrice, SourcePriceRequest
+from quietswap.rules.quotes.scoring import SourcePrice
 from quietswap.rules.vendors.kyberswap import VENDOR
 from quietswap.service.base.http_client import HttpReply
 from quietswap.service.sources import answers as read

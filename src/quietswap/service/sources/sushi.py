@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 
 from quietswap.rules.amounts import format_units
+from quietswap.rules.quotes.indicative_price import SourcePriceRequest
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, Route, RouteRequest
-from quietswap.rules.quotes.scoring import SourcePrice, SourcePriceRequest
+from quietswap.rules.quotes.scoring import SourcePrice
 from quietswap.rules.vendors.sushi import VENDOR
 from quietswap.service.base.http_client import HttpReply
 from quietswap.service.sources import answers as read

@@ -20,8 +20,9 @@ from cachetools import LRUCache, TTLCache
 from quietswap.rules.amounts import less_slippage
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import Result, RpcErrorObject
+from quietswap.rules.quotes.indicative_price import SourcePriceRequest
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, Route, RouteRequest
-from quietswap.rules.quotes.scoring import SourcePrice, SourcePriceRequest
+from quietswap.rules.quotes.scoring import SourcePrice
 from quietswap.rules.routers.pool_routing import (
     OVER_HUBS,
     STEPS,

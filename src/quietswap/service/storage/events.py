@@ -13,34 +13,10 @@ and for SQLite, an operator does (`skip_lost`).
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import msgspec
-
-from quietswap.rules.orders.order import Order, OrderEvent
-from quietswap.rules.orders.order_changes import OrderChange, change_by
-from quietswap.rules.orders.order_views import OrderView
-from quietswap.rules.tx.address import Address
-from quietswap.service.storage.database import Row, Store, Transaction
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredEvent:
-    """One change of one order. `order` is its status record as that change left it.
-
-    `event_id` is unique and never changes. `at_ms` is Unix ms; `depth` is the number of
-    confirmations of the block that decided, 0 without one; `finalized` says that it is final.
-    """
-
-    event_id: str
-    client_id: str
-    sequence: int
-    type: OrderChange
-    at_ms: int
-    wallet: Address
-    order: OrderView
-    depth: int
-    finalized: bool
+from quietswap.service.storage.database import Store, Transaction
+from quietswap.service.storage.event_counters import LOST, last_sequence
+from quietswap.service.storage.event_rows import STORED, StoredEvent, stored_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,81 +31,6 @@ class EventSpan:
     def has_gap(self, place: int) -> bool:
         """Return whether events that followed `place` were pruned or lost."""
         return place < self.newest and self.following != place + 1
-
-
-LOST = 1_000_000
-"""More events than one client gets in the hours that a restore may lose."""
-_EPOCHS = {
-    "sqlite": "''",
-    "postgresql": "CASE WHEN pg_is_in_recovery() THEN '' ELSE"
-    " substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END",
-}
-"""The current history: https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES."""
-
-
-def _last(dialect: str) -> str:
-    """Return the SQL of a client's last number, the lost ones included."""
-    epoch = _EPOCHS[dialect]
-    skipped = f"CASE WHEN event_counters.epoch IN ('', {epoch}) THEN 0 ELSE {LOST} END"
-    return f"event_counters.sequence + {skipped}"
-
-
-# The rows of `events`: written with the change of an order, and read back.
-#
-# The record is a JSON object by the names of OrderView, without its empty fields. The names are
-# stored data: a field that a later release adds is None in older events.
-
-STORED = "event_id, client_id, sequence, type, at_ms, wallet, record, depth, finalized"
-VIEW = ", ".join(OrderView._fields)
-"""The RETURNING list of a statement that writes an order."""
-_NEXT = {
-    dialect: f"""
-INSERT INTO event_counters (client_id, sequence, epoch) VALUES (?, 1, {epoch})
-ON CONFLICT (client_id) DO UPDATE SET sequence = {_last(dialect)} + 1, epoch = excluded.epoch
-RETURNING sequence
-"""  # noqa: S608
-    for dialect, epoch in _EPOCHS.items()
-}
-_INSERT = f"INSERT INTO events ({STORED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(dict[str, Any])
-
-
-async def write_event(
-    transaction: Transaction, order: Order, event: OrderEvent, version: int, view: Row
-) -> None:
-    """Write the event of a change, if the client is told it. It must be the last statement.
-
-    `view` is the row of `VIEW` after the change, `version` that of the order then. The row of the
-    client's counter is locked until the commit: after all others, which prevents deadlocks.
-    """
-    change = change_by(event.event_type)
-    if change is None:
-        return
-    rows = await transaction.fetch(_NEXT[transaction.dialect], order.client_id)
-    named = zip(OrderView._fields, view, strict=True)
-    record = {name: value for name, value in named if value is not None}
-    place = (f"evt_{order.order_id}_{version}", order.client_id, rows[0][0], change.value)
-    state = (_encoder.encode(record).decode(), event.depth, int(change is OrderChange.FINALIZED))
-    await transaction.fetch(_INSERT, *place, event.at_ms, order.wallet, *state)
-
-
-def stored_event(row: Row) -> StoredEvent:
-    """Return the event of a row of `STORED`."""
-    event_id, client_id, sequence, change, at_ms, wallet, record, depth, finalized = row
-    members = _decoder.decode(record)
-    order = OrderView._make(members.get(name) for name in OrderView._fields)
-    return StoredEvent(
-        event_id=event_id,
-        client_id=client_id,
-        sequence=sequence,
-        type=OrderChange(change),
-        at_ms=at_ms,
-        wallet=Address(wallet),
-        order=order,
-        depth=depth,
-        finalized=bool(finalized),
-    )
 
 
 # The SQL below is composed only of constants of this module and of question marks.
@@ -158,7 +59,7 @@ class EventStore(Store):
         for start in range(0, len(wanted), _CLIENTS):
             some = wanted[start : start + _CLIENTS]
             marks = ", ".join("?" for _ in some)
-            last = _last(self._database.dialect)
+            last = last_sequence(self._database.dialect)
             rows = await self._database.fetch(
                 f"SELECT client_id, {last} FROM event_counters WHERE client_id IN ({marks})",  # noqa: S608
                 *some,
@@ -168,7 +69,7 @@ class EventStore(Store):
 
     async def span(self, client_id: str, place: int = 0) -> EventSpan:
         """Return the newest sequence of a client, and the first stored one after `place`."""
-        last = _last(self._database.dialect)
+        last = last_sequence(self._database.dialect)
         rows = await self._database.fetch(
             f"SELECT {last}, {_FOLLOWING} FROM event_counters WHERE client_id = ?",  # noqa: S608
             place, client_id,

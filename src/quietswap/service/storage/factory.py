@@ -6,17 +6,22 @@ from typing import TYPE_CHECKING
 from quietswap.rules.orders.stores import LeaderLock, RateStore, StoreUnavailable
 from quietswap.service.base.clock import Clock
 from quietswap.service.storage import migrate
+from quietswap.service.storage.api_keys import KeyStore
+from quietswap.service.storage.audit_log import AuditStore
 from quietswap.service.storage.client_usage import UsageStore
-from quietswap.service.storage.clients import ClientStore, KeyStore
-from quietswap.service.storage.database import SQLITE, BadDatabaseUrl, Database, is_embedded
+from quietswap.service.storage.clients import ClientStore
+from quietswap.service.storage.database import Database
+from quietswap.service.storage.database_urls import SQLITE, BadDatabaseUrl, is_embedded
 from quietswap.service.storage.events import EventStore
-from quietswap.service.storage.operator_view import FigureStore
-from quietswap.service.storage.operators import AuditStore, OperatorStore
+from quietswap.service.storage.figures import FigureStore
+from quietswap.service.storage.file_lock import FileLeaderLock
+from quietswap.service.storage.operators import OperatorStore
 from quietswap.service.storage.orders import OrderStore
-from quietswap.service.storage.quotes import PausedSourceStore, QuoteStore
+from quietswap.service.storage.paused_sources import PausedSourceStore
+from quietswap.service.storage.quotes import QuoteStore
 from quietswap.service.storage.rate_limits import MemoryRateStore, SharedOrOwnShare
 from quietswap.service.storage.relay_health import RelayHealthStore
-from quietswap.service.storage.sqlite import FileLeaderLock, SqliteDatabase
+from quietswap.service.storage.sqlite import SqliteDatabase
 from quietswap.service.storage.wallet_rpc_tokens import WalletRpcTokenStore
 from quietswap.service.storage.web_sessions import WebSessionStore
 from quietswap.service.storage.webhooks import WebhookStore
@@ -115,7 +120,7 @@ class Storage:
         """Return how many processes hold the lock of those that serve; 1 where none can be seen."""
         if self.database.dialect == "sqlite":
             return 1
-        from quietswap.service.storage.postgres import HOLDERS, SERVER
+        from quietswap.service.storage.postgres_locks import HOLDERS, SERVER
 
         rows = await self.database.fetch(HOLDERS, SERVER)
         return max(int(rows[0][0]), 1)
@@ -213,7 +218,7 @@ def _locks(
     if isinstance(database, SqliteDatabase):
         path = database.path
         return FileLeaderLock(path), FileLeaderLock(path, "server", shared=shared)
-    from quietswap.service.storage.postgres import SERVER, AdvisoryLeaderLock
+    from quietswap.service.storage.postgres_locks import SERVER, AdvisoryLeaderLock
 
     return (
         AdvisoryLeaderLock(url, patience_s=patience_s),

@@ -11,11 +11,11 @@ from quietswap.rules.orders.nonces import OwnNonces
 from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStatus
 from quietswap.rules.orders.order_views import OrderView
 from quietswap.rules.orders.stores import DuplicateTransaction, StoreUnavailable
-from quietswap.rules.orders.wallet_transaction import quote_used
 from quietswap.rules.tx.address import Address
-from quietswap.service.storage.client_usage import admit_again, admit_order
+from quietswap.service.storage.admit_order import AT_LARGE, OPEN, admit
+from quietswap.service.storage.client_usage import admit_again
 from quietswap.service.storage.database import Row, Transaction, Value
-from quietswap.service.storage.events import VIEW, write_event
+from quietswap.service.storage.event_rows import VIEW, write_event
 from quietswap.service.storage.order_pages import WalletOrders
 from quietswap.service.storage.order_rows import (
     COLUMNS,
@@ -27,38 +27,6 @@ from quietswap.service.storage.order_rows import (
     moving_values,
     order_from,
 )
-
-# What a new order must pass, in the transaction that stores it: its quote, and its client.
-
-_TAKE = """
-UPDATE quotes SET used_nonce = COALESCE(used_nonce, ?) WHERE quote_id = ? RETURNING used_nonce
-"""
-"""Parallel orders of one quote wait for each other at its row, so exactly one fixes the nonce."""
-_OF = "SELECT 1 FROM orders WHERE wallet = ? AND nonce = ? AND client_id = ? AND kind = 'swap'"
-_OPEN = "status IN ('pending', 'submitted', 'mining')"
-_AT_LARGE = "watched = 1 AND failure_code IN ('REFUSED', 'EXPIRED')"
-_MAY_PAY = f"{_OF} AND {_OPEN} UNION ALL {_OF} AND {_AT_LARGE}"
-"""Orders at a nonce that may still be mined. A decided or unsent one pays no more."""
-_TAKE_AGAIN = "UPDATE quotes SET used_nonce = ? WHERE quote_id = ?"
-
-
-async def admit(transaction: Transaction, order: Order, spends: Sequence[str]) -> None:
-    """Take the order's quote and those of `spends`, and count the order for its client's limits.
-
-    Raises ValidationError (QUOTE_USED) if an order at another nonce may still pay a quote, and the
-    errors of the limits.
-    """
-    own = () if order.quote_id is None else (order.quote_id,)
-    for quote_id in sorted({*own, *spends}):  # in one order, so that no two wait for each other
-        rows = await transaction.fetch(_TAKE, str(order.nonce), quote_id)
-        if not rows or rows[0][0] == str(order.nonce):
-            continue
-        at = (order.wallet, rows[0][0], order.client_id)
-        if await transaction.fetch(_MAY_PAY, *at, *at):
-            raise quote_used(int(rows[0][0]), order.nonce)
-        await transaction.fetch(_TAKE_AGAIN, str(order.nonce), quote_id)
-    await admit_order(transaction, order)
-
 
 # The SQL below is composed only of constants of this module and of order_rows.
 _INSERT = f"""
@@ -91,13 +59,13 @@ SELECT order_id, version FROM orders
 WHERE watched = 1 AND status = 'failed' AND expires_at_ms > ?
 """
 _OWN_NONCES = f"""
-SELECT nonce, 1 FROM orders WHERE wallet = ? AND client_id = ? AND {_OPEN}
+SELECT nonce, 1 FROM orders WHERE wallet = ? AND client_id = ? AND {OPEN}
 UNION ALL
-SELECT nonce, 0 FROM orders WHERE wallet = ? AND client_id = ? AND {_AT_LARGE}
+SELECT nonce, 0 FROM orders WHERE wallet = ? AND client_id = ? AND {AT_LARGE}
 """  # noqa: S608
 """Columns: nonce, whether the order is open."""
 _AT = SELECT + "WHERE o.wallet = ? AND o.nonce = ? AND "
-AT_NONCE = f"{_AT} {_OPEN} UNION ALL {_AT} {_AT_LARGE}"
+AT_NONCE = f"{_AT} {OPEN} UNION ALL {_AT} {AT_LARGE}"
 
 
 class OrderStore(WalletOrders):
@@ -219,7 +187,7 @@ class OrderStore(WalletOrders):
 
         They must not be shown to a client, because they include orders of others.
         """
-        sql = f"SELECT nonce FROM orders WHERE wallet = ? AND {_OPEN}"  # noqa: S608
+        sql = f"SELECT nonce FROM orders WHERE wallet = ? AND {OPEN}"  # noqa: S608
         return sorted(int(row[0]) for row in await self._database.fetch(sql, wallet))
 
     async def at_nonce(self, wallet: Address, nonce: int) -> Sequence[Order]:

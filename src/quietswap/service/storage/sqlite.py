@@ -1,21 +1,18 @@
 """SQLite: short reads and writes on the event loop, writes that last in a thread.
 
-A write that must last waits for the disk, so it uses the thread of
-`sqlite_writer`, which commits groups. In WAL mode, readers and the writer do not block each other (https://www.sqlite.org/wal.html).
+A write that must last waits for the disk, so it uses the thread of `sqlite_writer_thread`, which
+commits groups. In WAL mode, readers and the writer do not block each other
+(https://www.sqlite.org/wal.html).
 """
 
 import asyncio
-import fcntl
 import os
-import queue
 import sqlite3
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -29,116 +26,10 @@ from quietswap.service.storage.database import (
     Transaction,
     Value,
 )
-from quietswap.service.storage.sqlite_writer import (
-    LoopTime,
-    NotOnLoop,
-    SqliteLoopWriter,
-    SqliteWriterThread,
-    connect,
-    is_for_a_thread,
-    is_locked,
-    translated,
-)
-
-# SQLite reads: at once on the event loop while they are short, otherwise in threads.
-#
-# No read waits for a writer. What else could stop the loop has a limit
-# (`quietswap.service.storage.sqlite_writer`).
-
-_LOCK_WAIT_MS = 250
-"""Longest wait of a read for a lock, in a thread."""
-_THREADS = 2
-
-
-@dataclass(slots=True)
-class _Read:
-    sql: str
-    args: Sequence[Value]
-    future: "Future[Sequence[Row]]" = field(default_factory=Future)
-
-
-class SqliteReader:
-    """Reads `path`. `waiting` limits the queue of the threads, `patience_s` the time of its reads.
-
-    `monotonic` is a clock in seconds.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        patience_s: float,
-        waiting: int,
-        lock_wait_ms: int = _LOCK_WAIT_MS,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._path = path
-        self._patience_s = patience_s
-        self._waiting = waiting
-        self._lock_wait_ms = lock_wait_ms
-        self._queue: queue.SimpleQueue[_Read | None] = queue.SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._connection = self._connect(lock_wait_ms)
-        self._connection.execute("PRAGMA busy_timeout = 0")
-        self._time = LoopTime(self._connection, monotonic)
-
-    async def fetch(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:
-        """Run one statement. Raises StoreUnavailable."""
-        if not self._time.begin():
-            return await self._in_thread(sql, args)
-        try:
-            rows = self._connection.execute(sql, args).fetchall()
-        except sqlite3.Error as error:
-            if is_for_a_thread(error):
-                return await self._in_thread(sql, args)
-            raise translated(error) from error
-        self._time.end()
-        return rows
-
-    def close(self) -> None:
-        """Close the connections; reads in the queue fail."""
-        self._connection.close()
-        for _ in self._threads:
-            self._queue.put(None)
-
-    async def _in_thread(self, sql: str, args: Sequence[Value]) -> Sequence[Row]:
-        if self._queue.qsize() >= self._waiting:
-            raise StoreUnavailable("too many reads are waiting for the disk")
-        if not self._threads:
-            self._threads = [self._started() for _ in range(_THREADS)]
-        read = _Read(sql, args)
-        self._queue.put(read)
-        try:
-            async with asyncio.timeout(self._patience_s):
-                return await asyncio.wrap_future(read.future)
-        except TimeoutError as error:
-            raise StoreUnavailable("the SQLite file did not answer a read in time") from error
-
-    def _started(self) -> threading.Thread:
-        """Return a thread that nobody waits for: it may be stuck at the disk."""
-        thread = threading.Thread(target=self._serve, name="sqlite-reader", daemon=True)
-        thread.start()
-        return thread
-
-    def _serve(self) -> None:
-        connection: sqlite3.Connection | None = None
-        while (read := self._queue.get()) is not None:
-            if not read.future.set_running_or_notify_cancel():  # its caller gave up
-                continue
-            with suppress(RuntimeError):  # the loop is closed
-                try:
-                    connection = connection or self._connect(self._lock_wait_ms)
-                    read.future.set_result(connection.execute(read.sql, read.args).fetchall())
-                except sqlite3.Error as error:
-                    read.future.set_exception(translated(error))
-        if connection is not None:
-            connection.close()
-
-    def _connect(self, wait_ms: int) -> sqlite3.Connection:
-        connection = connect(self._path, wait_ms)
-        connection.execute("PRAGMA query_only = 1")
-        return connection
-
+from quietswap.service.storage.sqlite_connection import connect, is_locked, translated
+from quietswap.service.storage.sqlite_loop_writer import NotOnLoop, SqliteLoopWriter
+from quietswap.service.storage.sqlite_reader import SqliteReader
+from quietswap.service.storage.sqlite_writer_thread import SqliteWriterThread
 
 _WAL_RETRY_S = 0.01
 
@@ -261,60 +152,3 @@ async def _use_wal(connection: sqlite3.Connection, patience_s: float) -> None:
             if not is_locked(error) or time.monotonic() >= until:
                 raise
         await asyncio.sleep(_WAL_RETRY_S)
-
-
-# File locks of a SQLite database: one process tracks its orders, one process serves from it.
-
-
-class FileLeaderLock:
-    """A lock on `<file>.<purpose>`. The system releases it when the process ends.
-
-    flock belongs to the open file, not to the process (https://man7.org/linux/man-pages/man2/
-    flock.2.html), so that two instances in one process exclude each other too. A `shared` lock
-    excludes only those that are not.
-    """
-
-    def __init__(
-        self, database_file: Path, purpose: str = "tracker", *, shared: bool = False
-    ) -> None:
-        self._path = database_file.with_name(f"{database_file.name}.{purpose}")
-        self._mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        self._file: int | None = None
-        self.is_elsewhere = False
-
-    @property
-    def is_held(self) -> bool:
-        return self._file is not None
-
-    async def acquire_or_renew(self) -> bool:
-        if self._file is not None and not self._is_in_place(self._file):
-            await self.release()
-        if self._file is None:
-            self._file = self._lock()
-        return self._file is not None
-
-    async def release(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-
-    def _is_in_place(self, file: int) -> bool:
-        """Whether the path still names the locked file, which may have been deleted."""
-        try:
-            return os.path.samestat(os.fstat(file), self._path.stat())
-        except OSError:
-            return False
-
-    def _lock(self) -> int | None:
-        self.is_elsewhere = False
-        try:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError:
-            return None
-        try:
-            fcntl.flock(file, self._mode | fcntl.LOCK_NB)
-        except OSError as error:
-            self.is_elsewhere = isinstance(error, BlockingIOError)
-            os.close(file)
-            return None
-        return file

@@ -11,9 +11,11 @@ from tempfile import TemporaryDirectory
 
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service.storage import migrate
-from quietswap.service.storage.database import IN_MEMORY, BadDatabaseUrl, Transaction, is_embedded
+from quietswap.service.storage.database import IN_MEMORY, Transaction
+from quietswap.service.storage.database_urls import BadDatabaseUrl, is_embedded
 from quietswap.service.storage.factory import open_database
-from quietswap.service.storage.sqlite import FileLeaderLock, SqliteDatabase
+from quietswap.service.storage.file_lock import FileLeaderLock
+from quietswap.service.storage.sqlite import SqliteDatabase
 
 TABLES = (
     "clients",

@@ -3,7 +3,8 @@
 import hashlib
 
 from quietswap.rules.clients import ApiKey, Client, WebSessionBounds
-from quietswap.service.storage.clients import insert_client, insert_key
+from quietswap.service.storage.api_keys import insert_key
+from quietswap.service.storage.clients import insert_client
 from quietswap.service.storage.database import Store, Transaction
 
 _HASH_BYTES = 8

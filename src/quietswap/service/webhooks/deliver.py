@@ -28,7 +28,8 @@ from quietswap.rules.webhooks.webhook import (
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.clients.failures import guarded
-from quietswap.service.storage.events import EventStore, StoredEvent
+from quietswap.service.storage.event_rows import StoredEvent
+from quietswap.service.storage.events import EventStore
 from quietswap.service.storage.webhooks import WebhookStore
 from quietswap.service.webhooks.secrets import SecretBox, SecretUnreadable, signed_headers
 from quietswap.service.webhooks.sender import WebhookSender

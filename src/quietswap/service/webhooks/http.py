@@ -16,7 +16,7 @@ from quietswap.service.api.operation import ApiRequest, operation
 from quietswap.service.api.parsing.query import shown
 from quietswap.service.api.parsing.requests import parse_int
 from quietswap.service.events.event_text import order_event_message
-from quietswap.service.storage.events import StoredEvent
+from quietswap.service.storage.event_rows import StoredEvent
 
 
 def webhook_response(webhook: Webhook) -> contract.WebhookResponse:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 from quietswap.rules.chain.records import Head
 from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
-from quietswap.rules.trial import codec, swap_trial
+from quietswap.rules.trial import next_block, swap_trial
 from quietswap.rules.tx import address as addresses
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import CircuitBreaker
-from quietswap.service.node import reads
+from quietswap.service.node import lagging_backends
 from quietswap.service.node.rpc import NodeRpcClient
 from quietswap.service.node.simulation import overrides
 
@@ -28,13 +28,13 @@ _NO_ROOT_S = 600.0
 class BlockRunner:
     """`below` returns unpredictable random numbers, as `secrets.randbelow`."""
 
-    def __init__(self, rpc: NodeRpcClient, clock: Clock, below: codec.RandBelow) -> None:
+    def __init__(self, rpc: NodeRpcClient, clock: Clock, below: next_block.RandBelow) -> None:
         self._rpc = rpc
         self._below = below
         self._clock = clock
         self._refused = CircuitBreaker(clock, pause_s=_INEXACT_S)
         self._refused_roots = {
-            name: CircuitBreaker(clock, pause_s=_NO_ROOT_S) for name in codec.ROOT_NAMES
+            name: CircuitBreaker(clock, pause_s=_NO_ROOT_S) for name in next_block.ROOT_NAMES
         }
 
     def tag(self, head: Head) -> str:
@@ -42,7 +42,9 @@ class BlockRunner:
         return "latest" if self._refused.is_open else hex(head.number)
 
     async def run(
-        self, calls: Callable[[codec.NextBlock], Sequence[RpcCall]], block: codec.NextBlock
+        self,
+        calls: Callable[[next_block.NextBlock], Sequence[RpcCall]],
+        block: next_block.NextBlock,
     ) -> list[Result]:
         """Return the results of the node. Raises NodeUnavailable and SimulationUnsupported.
 
@@ -62,7 +64,7 @@ class BlockRunner:
             return await self.run(calls, block.other_root())
         # another backend may answer otherwise: this one may not have the block yet
         if block.exact and any(isinstance(r, RpcErrorObject) and not r.is_verdict for r in results):
-            results = await reads.from_block(
+            results = await lagging_backends.from_block(
                 self._rpc, self._clock, block.head.number, calls(block)
             )
         if block.exact and isinstance(results[0], RpcErrorObject):
@@ -71,7 +73,7 @@ class BlockRunner:
             return await self.run(calls, block.inexact())
         return results
 
-    def _form(self, block: codec.NextBlock) -> codec.NextBlock:
+    def _form(self, block: next_block.NextBlock) -> next_block.NextBlock:
         """Return the most exact form of the block that the node does not refuse."""
         if self._refused.is_open:
             return block.inexact()
@@ -79,17 +81,21 @@ class BlockRunner:
             block = block.other_root()
         return block
 
-    async def _refuses(self, block: codec.NextBlock) -> bool:
+    async def _refuses(self, block: next_block.NextBlock) -> bool:
         """Return whether the node refuses this block, whoever calls in it."""
-        nobody = addresses.from_bytes(codec.unused_address(self._below))
+        nobody = addresses.from_bytes(next_block.unused_address(self._below))
         view = swap_trial.view(block, nobody, nobody, b"")
         pays = swap_trial.reader(nobody, block, self._below, views=1)
         call = swap_trial.views_call(block, swap_trial.views_block(block, [view], pays, later=0))
-        [result] = await reads.from_block(self._rpc, self._clock, block.head.number, [call])
+        [result] = await lagging_backends.from_block(
+            self._rpc, self._clock, block.head.number, [call]
+        )
         return isinstance(result, RpcErrorObject)
 
     async def run_again(
-        self, calls: Callable[[codec.NextBlock], Sequence[RpcCall]], block: codec.NextBlock
+        self,
+        calls: Callable[[next_block.NextBlock], Sequence[RpcCall]],
+        block: next_block.NextBlock,
     ) -> list[Result] | None:
         """Return the results of calls on an exact block that the node has simulated before.
 

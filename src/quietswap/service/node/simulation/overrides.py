@@ -11,7 +11,7 @@ from quietswap.rules.chain.records import AccountState
 from quietswap.rules.chain.rpc_wire import RpcCall, RpcErrorObject, hex_bytes, value
 from quietswap.rules.quotes.quote import RouteRequest
 from quietswap.rules.tokens import erc20
-from quietswap.rules.trial import codec
+from quietswap.rules.trial import codec, next_block
 from quietswap.rules.trial.state_override import SlotOverride, StateOverride
 from quietswap.rules.trial.storage_slots import (
     PROBE_OWNER,
@@ -23,7 +23,7 @@ from quietswap.rules.trial.storage_slots import (
 )
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
-from quietswap.service.node.reads import from_block
+from quietswap.service.node.lagging_backends import from_block
 from quietswap.service.node.rpc import NodeReads, NodeRpcClient
 
 _LAYOUT_TTL_S = 3600.0
@@ -57,7 +57,7 @@ class StorageLayouts:
 
 
 class StateOverrideBuilder:
-    def __init__(self, rpc: NodeRpcClient, clock: Clock, below: codec.RandBelow) -> None:
+    def __init__(self, rpc: NodeRpcClient, clock: Clock, below: next_block.RandBelow) -> None:
         self._rpc = rpc
         self._below = below
         self._clock = clock
@@ -84,7 +84,7 @@ class StateOverrideBuilder:
         if layout.allowance:
             for i, s in enumerate(unapproved, start=1):
                 places[i] = layout.allowance.allowance(owner, s), sender.allowances[s]
-        needed = [codec.plausible_amount(amount, self._below) for _ in places]
+        needed = [next_block.plausible_amount(amount, self._below) for _ in places]
         balance, *allowances = await self._raised(request.sell.address, places, needed, tag)
         return StateOverride(balance_lacks, balance, dict(zip(unapproved, allowances, strict=True)))
 

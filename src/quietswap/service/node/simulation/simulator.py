@@ -20,7 +20,7 @@ from dataclasses import replace
 from quietswap.rules.chain.records import AccountState, Head, NodeUnavailable, SimulationResult
 from quietswap.rules.chain.rpc_wire import RpcCall
 from quietswap.rules.quotes.quote import Route, RouteRequest
-from quietswap.rules.trial import codec, routes
+from quietswap.rules.trial import codec, next_block, routes
 from quietswap.rules.trial.batched import BatchedSwapCodec
 from quietswap.rules.trial.routes import measures_itself
 from quietswap.rules.tx import fees
@@ -64,7 +64,7 @@ class SwapSimulator:
         rpc: NodeRpcClient,
         clock: Clock,
         *,
-        below: codec.RandBelow = secrets.randbelow,
+        below: next_block.RandBelow = secrets.randbelow,
         measures_itself: routes.MeasuresItself = measures_itself,
         costs: TokenCosts | None = None,
     ) -> None:
@@ -98,7 +98,7 @@ class SwapSimulator:
         else:
             trials = routes.RouteSimulationCodec(
                 request,
-                codec.NextBlock.after(head, self._below),
+                next_block.NextBlock.after(head, self._below),
                 sender,
                 override,
                 below=self._below,
@@ -226,7 +226,7 @@ class PreparedSwapSimulation:
         if before is None:
             return None
 
-        def calls(block: codec.NextBlock) -> list[RpcCall]:
+        def calls(block: next_block.NextBlock) -> list[RpcCall]:
             return [trials.swap_call(block, route, limit) for route, limit in rows]
 
         results = await self._simulator.blocks.run_again(calls, trials.block)
@@ -240,7 +240,7 @@ class PreparedSwapSimulation:
     ) -> list[routes.RanSwap]:
         exact = False
 
-        def calls(block: codec.NextBlock) -> list[RpcCall]:
+        def calls(block: next_block.NextBlock) -> list[RpcCall]:
             nonlocal exact
             exact = block.exact
             swaps = [trials.swap_call(block, route, limit) for route, limit in rows]

@@ -17,7 +17,7 @@ from quietswap.rules.chain.rpc_wire import RpcCall, RpcErrorObject
 from quietswap.rules.quotes.transfer_fee_measurement import STEPS, TransferFeeProbe, forwarder, lost
 from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.token import TransferFee
-from quietswap.rules.trial import codec
+from quietswap.rules.trial import codec, next_block
 from quietswap.rules.trial.storage_slots import MappingSlot
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
@@ -37,7 +37,7 @@ _UNKNOWN = TransferFee()
 class TransferFeeMeter:
     """Measures each token at most once an hour, and once a minute where that is impossible."""
 
-    def __init__(self, clock: Clock, *, below: codec.RandBelow = secrets.randbelow) -> None:
+    def __init__(self, clock: Clock, *, below: next_block.RandBelow = secrets.randbelow) -> None:
         self._below = below
         self._layouts = StorageLayouts(clock)
         self._fees: TLRUCache[Address, TransferFee] = TLRUCache(
@@ -70,10 +70,10 @@ class TransferFeeMeter:
         self, token: Address, decimals: int, place: MappingSlot, nodes: NodeReads
     ) -> TransferFee:
         # Nobody has used them, so an empty balance slot is overridden.
-        wallet, payer, collector = (codec.unused_address(self._below) for _ in range(3))
+        wallet, payer, collector = (next_block.unused_address(self._below) for _ in range(3))
         part = max(10 ** min(decimals, _MOST_WHOLE_DECIMALS), _LEAST_PART)
-        part = codec.plausible_amount(part, self._below)
-        held = codec.plausible_amount(_SPENT_PARTS * part, self._below)
+        part = next_block.plausible_amount(part, self._below)
+        held = next_block.plausible_amount(_SPENT_PARTS * part, self._below)
         probe = TransferFeeProbe(
             addresses.from_bytes(wallet), addresses.from_bytes(payer), collector, token, part
         )

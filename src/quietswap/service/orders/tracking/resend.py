@@ -41,7 +41,8 @@ from quietswap.service.relays.answers import (
     response_text,
     words_of,
 )
-from quietswap.service.relays.choice import (
+from quietswap.service.relays.relay import Relay
+from quietswap.service.relays.send import (
     ALSO_SENT,
     PASSED_ON,
     forget,
@@ -50,7 +51,6 @@ from quietswap.service.relays.choice import (
     send,
     with_reason_to_stay,
 )
-from quietswap.service.relays.relay import Relay
 
 MOST_RESENT, MOST_EXPIRED = 64, 256
 """Orders resent and expired per block; the rest waits for the next block."""
