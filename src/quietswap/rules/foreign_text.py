@@ -87,8 +87,8 @@ def quoted(text: str, limit: int) -> str:
 
     Nothing is quoted if nothing is left.
     """
-    said = harmless(text, limit).translate(_NO_QUOTES)
-    return f"“{said}”" if said else ""
+    printable = harmless(text, limit).translate(_NO_QUOTES)
+    return f"“{printable}”" if printable else ""
 
 
 def visible(text: str, keep: str = "") -> str:

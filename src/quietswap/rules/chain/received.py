@@ -10,16 +10,13 @@ a Transfer of an address without code, which is no token and is passed over.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from quietswap.rules.safety.wallet_effects import SYSTEM, TRANSFER
 from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.keccak import keccak256
-
-if TYPE_CHECKING:
-    pass
 
 _WORD = 32
 MOST = 2**256 - 1
@@ -98,8 +95,8 @@ def net_movements(wallet: Address, logs: Iterable[TokenLog]) -> dict[str, int | 
     net: dict[str, int | None] = {}
     for log in logs:
         for token, change in _changes(log, owner):
-            known = net.get(token, 0)
-            net[token] = None if known is None or change is None else known + change
+            net_change = net.get(token, 0)
+            net[token] = None if net_change is None or change is None else net_change + change
     return net
 
 

@@ -62,13 +62,13 @@ def refund_of(
     has about the reported value. Of several, the nearest counts. The paid amount is the chain's.
     `taken` are hashes of payments that prove the refund of another order: one payment proves one.
     """
-    follows, found = False, None
+    follows, nearest = False, None
     for one in block:
         if follows and one.to == wallet and one.sender != wallet and one.hash not in taken:
             far = abs(one.value - reported.amount_wei)
-            if far <= reported.tolerance_wei and (found is None or far < found[0]):
-                found = far, one
+            if far <= reported.tolerance_wei and (nearest is None or far < nearest[0]):
+                nearest = far, one
         follows = follows or one.hash == tx_hash
-    if found is None:
+    if nearest is None:
         return Refund(RefundStatus.REPORTED, reported.amount_wei)
-    return Refund(RefundStatus.PAID, found[1].value, found[1].hash)
+    return Refund(RefundStatus.PAID, nearest[1].value, nearest[1].hash)

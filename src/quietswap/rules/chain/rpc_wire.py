@@ -111,8 +111,8 @@ class RpcErrorObject(msgspec.Struct, frozen=True):
     def is_unsupported(self) -> bool:
         """Whether the node does not support the method; by words, as some have no code for it."""
         text = self.message.lower()
-        said = "method" in text and bool(_UNSUPPORTED_WORDS.search(text))
-        return self.code in _UNSUPPORTED_CODES or said
+        names_method = "method" in text and bool(_UNSUPPORTED_WORDS.search(text))
+        return self.code in _UNSUPPORTED_CODES or names_method
 
 
 Result = msgspec.Raw | RpcErrorObject
@@ -157,8 +157,8 @@ def batch_limit(text: str, asked: int, *, too_large: bool = False) -> int | None
     """
     if not (too_large or "batch" in text.lower()) or asked < 2:
         return None
-    found = _LIMIT.search(text)
-    named = int(found[1] or found[2]) if found else 0
+    limit_words = _LIMIT.search(text)
+    named = int(limit_words[1] or limit_words[2]) if limit_words else 0
     return named if 0 < named < asked else asked // 2
 
 

@@ -267,12 +267,12 @@ class UnsupportedMediaType(RequestError, status=415, shape=UnsupportedMediaTypeD
     example = {"provided": "text/plain"}
 
     def __init__(self, *, provided: str, is_compressed: bool = False) -> None:
-        wanted = (
+        form = (
             "uncompressed, without Content-Encoding"
             if is_compressed
             else "with Content-Type: application/json"
         )
-        super().__init__(f"the body must be sent {wanted}", {"provided": provided})
+        super().__init__(f"the body must be sent {form}", {"provided": provided})
 
 
 class PayloadTooLargeDetails(WireStruct, frozen=True, kw_only=True):

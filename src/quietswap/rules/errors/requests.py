@@ -274,8 +274,8 @@ class ValidationError(RequestError, status=422, shape=ValidationErrorDetails):
                 "Request a fresh quote, sign its transactionParams unchanged and send its "
                 "providerMetadata back unchanged."
             )
-        found = {"reason": reason, "fields": list(fields), **details}
-        super().__init__(message, found, suggestion)
+        all_details = {"reason": reason, "fields": list(fields), **details}
+        super().__init__(message, all_details, suggestion)
 
 
 class InvalidSignatureDetails(WireStruct, frozen=True, kw_only=True):

@@ -101,11 +101,11 @@ def cancel_params(
 ) -> UnsignedTransaction:
     """Return the transaction to sign; `fee_caps` of all transactions that it must replace."""
     least = max((cap + -(-cap // _BUMP_DIVISOR) for cap in fee_caps), default=0)
-    wanted = max(next_base_fee * FEE_MULTIPLE, next_base_fee + _HEADROOM)
+    usual_cap = max(next_base_fee * FEE_MULTIPLE, next_base_fee + _HEADROOM)
     return replace(
         empty_transfer(order.wallet),
         gas_limit=gas_limit,
-        max_fee_per_gas=max(least, wanted),
+        max_fee_per_gas=max(least, usual_cap),
         nonce=order.nonce,
     )
 

@@ -31,13 +31,13 @@ def swap_differences(
 
     `order_params` and `metadata` are `orderParams` and `providerMetadata` as sent.
     """
-    found = list(_transaction(signed, quote))
+    differences = list(_transaction(signed, quote))
     for name, expected in swap_members(quote).items():
         provided = _at(order_params, name)
         if not _same(expected, provided):
-            found.append(_difference(f"orderParams.{name}", expected, provided))
-    found.extend(_tree("providerMetadata", quote.metadata, metadata))
-    return found[:_MOST_FIELDS]
+            differences.append(_difference(f"orderParams.{name}", expected, provided))
+    differences.extend(_tree("providerMetadata", quote.metadata, metadata))
+    return differences[:_MOST_FIELDS]
 
 
 def swap_members(quote: IssuedQuote) -> dict[str, Any]:
@@ -66,22 +66,25 @@ def wrap_differences(
     quote: IssuedQuote,
 ) -> list[Details]:
     """Return the same for a wrap or unwrap; `amount` in wei, None if the client sent none."""
-    terms, found = quote.terms, list(_transaction(signed, quote))
+    terms, differences = quote.terms, list(_transaction(signed, quote))
     assert isinstance(terms, WrapOrderTerms)
     if operation is not terms.operation:
-        found.append(_difference("operation", terms.operation.value, operation.value))
+        differences.append(_difference("operation", terms.operation.value, operation.value))
     if amount is not None and amount != terms.amount:
-        found.append(_difference("amount", format_ether(terms.amount), format_ether(amount)))
-    found.extend(_tree("providerMetadata", quote.metadata, metadata))
-    return found[:_MOST_FIELDS]
+        differences.append(_difference("amount", format_ether(terms.amount), format_ether(amount)))
+    differences.extend(_tree("providerMetadata", quote.metadata, metadata))
+    return differences[:_MOST_FIELDS]
 
 
 def cancel_differences(
     signed: SignedTransaction, metadata: Any, quote: IssuedQuote
 ) -> list[Details]:
     """Return the same for a cancel, whose only content is its transaction."""
-    found = [*_transaction(signed, quote), *_tree("providerMetadata", quote.metadata, metadata)]
-    return found[:_MOST_FIELDS]
+    differences = [
+        *_transaction(signed, quote),
+        *_tree("providerMetadata", quote.metadata, metadata),
+    ]
+    return differences[:_MOST_FIELDS]
 
 
 def matching_quote(

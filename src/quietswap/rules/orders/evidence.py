@@ -86,8 +86,8 @@ def nonce_consumed_transition(block: str) -> Transition:
 def reorg_transition(order: Order) -> Transition:
     """Return the transition that takes a verdict back."""
     was = order.inclusion
-    what = f"block {was.block_number} {was.block_hash}" if was else "what took the nonce"
-    return Transition(OrderEventType.REORGANISED, f"{what} is no longer canonical")
+    reorganised = f"block {was.block_number} {was.block_hash}" if was else "what took the nonce"
+    return Transition(OrderEventType.REORGANISED, f"{reorganised} is no longer canonical")
 
 
 def expiry_transition(hint: str | None) -> Transition:

@@ -246,8 +246,8 @@ class Order:
         target = TRANSITIONS[self.status].get(event_type)
         if target is None or not self.can_move_by(event_type):
             raise IllegalTransition(f"{self.status} cannot move by {event_type}")
-        said = None if inclusion is None else inclusion.succeeded
-        if said is not _PROOF.get(event_type):
+        has_succeeded = None if inclusion is None else inclusion.succeeded
+        if has_succeeded is not _PROOF.get(event_type):
             fault = f"{event_type} comes with the block that proves it, or with none"
             raise IllegalTransition(fault)
         if (failure is not None) != (target in (FAILED, CANCELLED)):

@@ -30,8 +30,8 @@ _BUMP = 10
 
 
 def same_call(first: UnsignedTransaction, second: UnsignedTransaction) -> bool:
-    wanted = (second.to, second.data, second.value)
-    return (first.to, first.data, first.value) == wanted
+    second_call = (second.to, second.data, second.value)
+    return (first.to, first.data, first.value) == second_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,8 @@ def check_intrinsic_gas(signed: SignedTransaction, *, is_amsterdam: bool) -> Non
 def check_gas(params: UnsignedTransaction, needed: int) -> None:
     """Raise ValidationError with reason GAS_TOO_LOW if the limit is below `needed` gas units."""
     if params.gas_limit < needed:
-        text, given = "its gas limit is too low", params.gas_limit
-        raise _refusal("GAS_TOO_LOW", text, "gasLimit", f">= {needed}", given)
+        text, gas_limit = "its gas limit is too low", params.gas_limit
+        raise _refusal("GAS_TOO_LOW", text, "gasLimit", f">= {needed}", gas_limit)
 
 
 def check_fee(signed: SignedTransaction, base_fee: int, ceiling: int) -> None:

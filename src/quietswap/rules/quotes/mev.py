@@ -81,14 +81,14 @@ def assess_sandwich(
     `value_usd` or `impact` None means unknown. The profit grows with both, so an unknown impact
     counts as unbounded (profit = s V - G). An unknown value allows any loss.
     """
-    kept = Decimal(1)
+    profit_share = Decimal(1)
     if impact is not None:
         nu = relative_size(impact, fee)
-        kept = 1 - fee / nu if nu > fee else Decimal(0)
-    if value_usd is None and kept > 0 and slippage > 0:
+        profit_share = 1 - fee / nu if nu > fee else Decimal(0)
+    if value_usd is None and profit_share > 0 and slippage > 0:
         return SandwichRisk(ThreatLevel.HIGH, Decimal(0), Decimal(0), known=False)
     value = value_usd or Decimal(0)
-    net = slippage * value * kept - attack_cost
+    net = slippage * value * profit_share - attack_cost
     if net <= 0:
         return SandwichRisk(ThreatLevel.LOW, Decimal(0), net)
     loss = slippage * value

@@ -100,19 +100,19 @@ def read(params: UnsignedTransaction, wallet: Address) -> SwapBatch | None:
     if len(data) < _DATA_AT:
         return None
     length = _uint(data, _LENGTH_AT)
-    found = SwapBatch(
+    batch = SwapBatch(
         addresses.from_bytes(data[_TOKEN_AT + 12 : _TOKEN_AT + _WORD]),
         addresses.from_bytes(data[_ROUTER_AT + 12 : _ROUTER_AT + _WORD]),
         _uint(data, _AMOUNT_AT),
         data[_DATA_AT : _DATA_AT + min(length, len(data))],
     )
-    return found if found.calldata() == data else None
+    return batch if batch.calldata() == data else None
 
 
 def unwrapped(params: UnsignedTransaction, wallet: Address) -> UnsignedTransaction:
     """Return the transaction with the swap of a batch as its call; any other as it is."""
-    found = read(params, wallet)
-    return params if found is None else replace(params, to=found.router, data=found.data)
+    batch = read(params, wallet)
+    return params if batch is None else replace(params, to=batch.router, data=batch.data)
 
 
 def delegate_of(code: bytes) -> Address | None:

@@ -128,8 +128,8 @@ def gives(depth: Depth, pool: Pool, sold: Address, amount: int) -> int:
     UniswapV2Library.getAmountOut, with the fee of the pool.
     """
     paid, got = depth.sides(pool, sold)
-    kept = amount * (_MILLION - (pool.fee or _V2_FEE))
-    return kept * got // (paid * _MILLION + kept) if paid else 0
+    after_fee = amount * (_MILLION - (pool.fee or _V2_FEE))
+    return after_fee * got // (paid * _MILLION + after_fee) if paid else 0
 
 
 def path_gives(path: Path, depths: Depths, amount: int) -> int:
@@ -283,9 +283,9 @@ def per_wei(buy: Address, weth: Address, depths: Depths) -> Fraction | None:
     """Return how much of the bought token one wei is worth, by the deepest pool; None without."""
     if buy == weth:
         return Fraction(1)
-    known = [(depths[pool], pool) for pool in pools_of(weth, buy) if pool in depths]
-    if not known:
+    depth_by_pool = [(depths[pool], pool) for pool in pools_of(weth, buy) if pool in depths]
+    if not depth_by_pool:
         return None
-    depth, pool = max(known, key=lambda each: each[0].low * each[0].high)
+    depth, pool = max(depth_by_pool, key=lambda each: each[0].low * each[0].high)
     sold, bought = depth.sides(pool, weth)
     return Fraction(bought, sold) if sold else None

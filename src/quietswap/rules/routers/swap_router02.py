@@ -100,14 +100,14 @@ def read(data: bytes) -> Multicall:
         sweep = Words(last[4:])
         bought = sweep.address(0)
         legs = tuple(_to_itself(call, bought) for call in calls)
-        found = Multicall(legs, words.uint(0), sweep.uint(1), sweep.address(2))
+        multicall = Multicall(legs, words.uint(0), sweep.uint(1), sweep.address(2))
     else:
         leg, minimum, wallet = _leg(last)
-        found = Multicall((leg,), words.uint(0), minimum, wallet)
-    _check_legs(found.legs)
-    if encode(found.legs, found.deadline, found.minimum, found.wallet) != data:
+        multicall = Multicall((leg,), words.uint(0), minimum, wallet)
+    _check_legs(multicall.legs)
+    if encode(multicall.legs, multicall.deadline, multicall.minimum, multicall.wallet) != data:
         raise UnboundCalldata("its encoding is not the accepted one of its terms")
-    return found
+    return multicall
 
 
 def _to_itself(call: bytes, swept: Address) -> Leg:

@@ -109,10 +109,10 @@ def decode(router: Address, data: bytes, *, buy_token: Address | None = None) ->
 def deadline(router: Address, data: bytes) -> int | None:
     """Return the last second in which `router` executes the call; None if it has no such end."""
     try:
-        found = decode(router, data).deadline
+        end = decode(router, data).deadline
     except UnboundCalldata:
         return None
-    return found if found is not None and found <= _LAST_SECOND else None
+    return end if end is not None and end <= _LAST_SECOND else None
 
 
 def payer(router: Address, data: bytes, buy_token: Address) -> Address:
@@ -165,8 +165,8 @@ def _terms(
 def _recipient(layout: CalldataLayout, words: Words) -> Address | None:
     if layout.recipient is None:
         return None
-    found = words.address(layout.recipient)
-    return None if found == _NOBODY and layout.zero_is_sender else found
+    recipient = words.address(layout.recipient)
+    return None if recipient == _NOBODY and layout.zero_is_sender else recipient
 
 
 def _check_flags(layout: CalldataLayout, words: Words) -> None:
@@ -253,8 +253,8 @@ def _derived(sell: Address, buy: Address | None, dex: int) -> Address:
     if protocol > 1:
         raise UnboundCalldata("its pool is neither of Uniswap V2's nor of Uniswap V3's kind")
     pool = _pool(dex)
-    known = v3_pools(sell, buy) if protocol else v2_pairs(sell, buy)
-    if pool not in known:
+    derived_pools = v3_pools(sell, buy) if protocol else v2_pairs(sell, buy)
+    if pool not in derived_pools:
         raise UnboundCalldata(f"its pool {pool} is not derived from a known factory")
     if bool(dex & _DEX_ZERO_FOR_ONE) != (to_bytes(sell) < to_bytes(buy)):
         raise UnboundCalldata("its pool is asked to sell the token bought")
@@ -292,19 +292,19 @@ def _settler(layout: CalldataLayout, nested: str, words: Words) -> DecodedCallda
 
 def _multicall(measure: Measure, data: bytes) -> DecodedCalldata:
     """Read SwapRouter02's `multicall`: one leg that pays the wallet, or several and a sweep."""
-    found = swap_router02.read(data)
-    *_, leg = found.legs
+    multicall = swap_router02.read(data)
+    *_, leg = multicall.legs
     pool = None
-    if swap_router02.pays_wallet(found.legs):
+    if swap_router02.pays_wallet(multicall.legs):
         sold, bought = leg.tokens[-2:]
         pool = v3_pool(sold, bought, leg.fees[-1]) if leg.fees else v2_pair(sold, bought)
     return DecodedCalldata(
-        min_buy_amount=found.minimum,
-        recipient=found.wallet,
+        min_buy_amount=multicall.minimum,
+        recipient=multicall.wallet,
         sell_token=leg.tokens[0],
         buy_token=leg.tokens[-1],
-        sell_amount=sum(each.amount for each in found.legs),
+        sell_amount=sum(each.amount for each in multicall.legs),
         measure=measure,
         pool=pool,
-        deadline=found.deadline,
+        deadline=multicall.deadline,
     )

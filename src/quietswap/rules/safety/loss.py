@@ -100,13 +100,15 @@ def judge(*, impact: int | None, reference: int | None, slippage: int, gas: int 
         LossFigure(LossCause.SLIPPAGE, slippage),
         LossFigure(LossCause.GAS, gas if gas is not None and gas > GAS_BPS else 0),
     ]
-    found = [figure for figure in figures if (figure.bps or 0) >= NOTICE_BPS]
-    found.sort(key=lambda figure: -(figure.bps or 0))
+    noticeable = [figure for figure in figures if (figure.bps or 0) >= NOTICE_BPS]
+    noticeable.sort(key=lambda figure: -(figure.bps or 0))
     worst = max(figure.bps or 0 for figure in figures)
     if reference is None and (impact is None or gas is None):
         unknown = LossFigure(LossCause.PRICE_UNKNOWN, None)
-        return Loss(max(level_of(worst), LossLevel.CONFIRM, key=_RANK), worst, (unknown, *found))
-    return Loss(level_of(worst), worst, tuple(found))
+        return Loss(
+            max(level_of(worst), LossLevel.CONFIRM, key=_RANK), worst, (unknown, *noticeable)
+        )
+    return Loss(level_of(worst), worst, tuple(noticeable))
 
 
 _RANK = list(LossLevel).index

@@ -135,10 +135,10 @@ def broken_rule(
     sold = 0
     owner = addresses.to_bytes(bounds.wallet).rjust(_WORD, b"\0")
     for log in logs:
-        taken = _taken(log, owner, bounds)
-        if isinstance(taken, str):
-            return taken
-        sold += taken
+        amount_out = _taken(log, owner, bounds)
+        if isinstance(amount_out, str):
+            return amount_out
+        sold += amount_out
     if balance_before is not None and balance_after is not None:
         sold = max(sold, balance_before - balance_after)
     if sold > bounds.sell_amount:
@@ -173,7 +173,7 @@ def _taken(log: EventLog, owner: bytes, bounds: SwapBounds) -> int | str:
     if log.topics[event.owner] != owner:
         return 0
     is_sell, is_word = log.address == bounds.sell_token, len(log.data) == _WORD
-    what = "ETH" if log.address in (ETHER, SYSTEM) else log.address
+    asset = "ETH" if log.address in (ETHER, SYSTEM) else log.address
     match event.effect:
         case _Effect.TRANSFER if is_sell and is_word:
             return int.from_bytes(log.data)
@@ -182,8 +182,8 @@ def _taken(log: EventLog, owner: bytes, bounds: SwapBounds) -> int | str:
         case _Effect.APPROVAL if is_sell and is_word and _only_lowers(log, bounds):
             return 0
         case _Effect.APPROVAL | _Effect.APPROVAL_OTHER:
-            return f"it lets others spend the wallet's {what}"
-    return f"it moves {what} out of the wallet"
+            return f"it lets others spend the wallet's {asset}"
+    return f"it moves {asset} out of the wallet"
 
 
 def _only_lowers(log: EventLog, bounds: SwapBounds) -> bool:

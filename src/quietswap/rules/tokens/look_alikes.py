@@ -63,19 +63,19 @@ class LookAlikes:
     """Finds texts that look like one of `texts`."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        known = set(texts)
-        self._equal = {_folded(text) for text in known}
-        skeletons = map(skeleton, known)
+        distinct = set(texts)
+        self._equal = {_folded(text) for text in distinct}
+        skeletons = map(skeleton, distinct)
         self._skeletons = {one for one in skeletons if one and _ANYTHING not in one}
 
     def has(self, text: str) -> bool:
         """Return whether a reader takes the text for one of them."""
-        found = skeleton(text)
-        if found in self._skeletons or _folded(text) in self._equal:
+        shape = skeleton(text)
+        if shape in self._skeletons or _folded(text) in self._equal:
             return True
-        if _ANYTHING not in found or not found.strip(_ANYTHING):
+        if _ANYTHING not in shape or not shape.strip(_ANYTHING):
             return False  # a word in another script is no imitation of each word of its length
-        pattern = re.compile(found.replace(_ANYTHING, "."))
+        pattern = re.compile(shape.replace(_ANYTHING, "."))
         return any(pattern.fullmatch(one) for one in self._skeletons)
 
 

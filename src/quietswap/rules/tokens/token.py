@@ -139,19 +139,19 @@ class WalletHoldings:
 
 def own_warnings(address: Address, fee: TransferFee | None) -> list[TokenWarning]:
     """Return the warnings about a token's code; `fee` None: never measured."""
-    found = []
+    warnings = []
     if fee is None or (fee.bps is None and not fee.reverts):
         if address not in WITHOUT_TRANSFER_FEE:
-            found.append(TokenWarning.FEE_UNKNOWN)
+            warnings.append(TokenWarning.FEE_UNKNOWN)
     elif fee.reverts:
-        found.append(TokenWarning.REVERTS)
+        warnings.append(TokenWarning.REVERTS)
     elif fee.bps:
-        found.append(TokenWarning.FEE)
+        warnings.append(TokenWarning.FEE)
     if address in RESTRICTED:
-        found.append(TokenWarning.RESTRICTED)
+        warnings.append(TokenWarning.RESTRICTED)
     elif address not in UNRESTRICTED:
-        found.append(TokenWarning.RESTRICTED_UNKNOWN)
-    return found
+        warnings.append(TokenWarning.RESTRICTED_UNKNOWN)
+    return warnings
 
 
 class WrapOperation(StrEnum):

@@ -64,13 +64,13 @@ class TokenCatalogue:
         Order: equal symbol, symbol that begins with the text, name that begins with it, others;
         then the order of the lists.
         """
-        wanted = text.strip().casefold()
-        if not wanted:
+        folded_text = text.strip().casefold()
+        if not folded_text:
             return list(self._tokens.values())
         ranked = [
             (place, number, token)
             for number, token in enumerate(self._tokens.values())
-            if (place := _place(token, wanted)) is not None
+            if (place := _place(token, folded_text)) is not None
         ]
         return [token for *_, token in sorted(ranked, key=lambda row: row[:2])]
 

@@ -96,19 +96,19 @@ def read_token_list(path: Path) -> list[ListedToken]:
 def parse_token_list(body: bytes) -> list[ListedToken]:
     """Return the mainnet tokens of a list as JSON. Raises BadTokenList."""
     try:
-        found = msgspec.json.decode(body, type=_List)
+        token_list = msgspec.json.decode(body, type=_List)
     except msgspec.ValidationError as error:
         text, _, where = str(error).partition(" - at `$.")
         raise BadTokenList(f"{where.rstrip('`') or 'the list'}: {text}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadTokenList(f"it is not JSON in UTF-8 ({error})") from error
-    if len(set(found.keywords)) < len(found.keywords):
+    if len(set(token_list.keywords)) < len(token_list.keywords):
         raise BadTokenList("keywords: one is named twice")
-    _check_uri(found.logo_uri, "logoURI")
-    name = harmless(found.name, _SHOWN_NAME)
+    _check_uri(token_list.logo_uri, "logoURI")
+    name = harmless(token_list.name, _SHOWN_NAME)
     return [
         _listed(token, f"tokens[{number}]", name)
-        for number, token in enumerate(found.tokens)
+        for number, token in enumerate(token_list.tokens)
         if _is_mainnet(token, f"tokens[{number}]")
     ]
 

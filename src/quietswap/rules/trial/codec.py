@@ -176,11 +176,11 @@ def logs_about(wallet: Address, logs: Sequence[msgspec.Raw]) -> list[EventLog] |
     Most logs of a swap belong to pools and are skipped without decoding. Raises MalformedResult.
     """
     word = wallet_word(wallet).encode()
-    found = [raw for log in logs if word in (raw := bytes(log).lower())]
-    if len(found) > _MOST_LOGS or max(map(len, found), default=0) > _LARGEST_LOG:
+    mentions = [raw for log in logs if word in (raw := bytes(log).lower())]
+    if len(mentions) > _MOST_LOGS or max(map(len, mentions), default=0) > _LARGEST_LOG:
         return None
     try:
-        wires = value(b"[" + b",".join(found) + b"]", list[NodeLog])
+        wires = value(b"[" + b",".join(mentions) + b"]", list[NodeLog])
         return [parse_log(w.address, w.topics, w.data) for w in wires if is_effect(w.topics)]
     except ValueError as error:
         raise MalformedResult(f"{METHOD}: a log: {error}") from error

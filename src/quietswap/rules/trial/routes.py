@@ -112,8 +112,8 @@ class RouteSimulationCodec:
         words: dict[int, int] = {}
         for spender in self._spenders:
             words |= self.override.words(spender)
-        held = erc20.balance_of(wallet)
-        views = [(self.sell, held), (self.request.buy.address, held)]
+        balance_call = erc20.balance_of(wallet)
+        views = [(self.sell, balance_call), (self.request.buy.address, balance_call)]
         views += [(self.sell, erc20.allowance(wallet, spender)) for spender in self._spenders]
         calls = [swap_trial.view(block, wallet, to, data) for to, data in views]
         state = merged(self._reader, self._written(words))

@@ -61,13 +61,13 @@ class SwapTrial:
 
     def views(self, probe: TransferFeeProbe | None) -> list[tuple[Address, bytes]]:
         """Return target and calldata of each call after the swap, in the order that is judged."""
-        held = erc20.balance_of(self.wallet)
-        views = [(self.sell_token, held), (self.buy_token, held)]
+        balance_call = erc20.balance_of(self.wallet)
+        views = [(self.sell_token, balance_call), (self.buy_token, balance_call)]
         if probe is not None:
             views += probe.steps()
         if self.is_batched:
-            left = erc20.allowance(self.wallet, self.router)
-            views += [(self.sell_token, left), (self.wallet, batch.SUPPORTS_MODE)]
+            allowance_call = erc20.allowance(self.wallet, self.router)
+            views += [(self.sell_token, allowance_call), (self.wallet, batch.SUPPORTS_MODE)]
         return views
 
 

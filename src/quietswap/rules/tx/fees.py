@@ -120,7 +120,7 @@ def max_fee_per_gas(
     reduced to no less than 1.25 x. If the wallet does not cover that either, the submission fails
     with INSUFFICIENT_BALANCE and the exact figures.
     """
-    wanted = max(next_fee * multiple, next_fee + _ABSOLUTE_HEADROOM)
+    usual_cap = max(next_fee * multiple, next_fee + _ABSOLUTE_HEADROOM)
     least = -(-next_fee * _LEAST_MULTIPLE_PERCENT // 100)
     affordable = max(balance - value, 0) // gas_limit
-    return max(min(wanted, affordable), least, 1)
+    return max(min(usual_cap, affordable), least, 1)

@@ -176,11 +176,11 @@ def _other_type(raw: bytes) -> Exception:
 
 
 def _items(raw: bytes, at: int) -> Iterator[_Item]:
-    whole = _item(raw, at)
-    if not whole.is_list or whole.end != len(raw):
+    transaction = _item(raw, at)
+    if not transaction.is_list or transaction.end != len(raw):
         raise TransactionDecodeError("it is not one RLP list from its first to its last byte")
-    at = whole.start
-    while at < whole.end:
+    at = transaction.start
+    while at < transaction.end:
         item = _item(raw, at)
         yield item
         at = item.end

@@ -95,9 +95,9 @@ def is_allowed_host(host: str, allowed: Sequence[str]) -> bool:
 
     `*.example.com` allows all names below example.com, but not example.com itself.
     """
-    wanted = [entry.lower() for entry in allowed]
-    return not wanted or any(
-        host.endswith(entry[1:]) if entry.startswith("*.") else host == entry for entry in wanted
+    patterns = [entry.lower() for entry in allowed]
+    return not patterns or any(
+        host.endswith(entry[1:]) if entry.startswith("*.") else host == entry for entry in patterns
     )
 
 
