@@ -81,12 +81,12 @@ def joint_answer(
     What replaces another transaction must be taken by each: a relay without it may have the other
     one mined. It is refused only if each refuses it, and unsent only if none was reached.
     """
-    taken = [answer for _, answer in answers if answer.outcome in _HELD]
-    if taken and (len(taken) == len(answers) or not all_must_take):
-        return taken[0]
+    accepting = [answer for _, answer in answers if answer.outcome in _HELD]
+    if accepting and (len(accepting) == len(answers) or not all_must_take):
+        return accepting[0]
     outcomes = {answer.outcome for _, answer in answers}
     is_certain = outcomes.isdisjoint(_UNDECIDED) or outcomes == {RelayOutcome.NOT_SENT}
-    if len(answers) == 1 or (not taken and is_certain):
+    if len(answers) == 1 or (not accepting and is_certain):
         used = (answer for _, answer in answers if answer.outcome is RelayOutcome.NONCE_USED)
         return next(used, answers[0][1])
     missing = "; ".join(f"{name}: {words}" for name, one in answers if (words := words_of(one)))
@@ -251,8 +251,8 @@ def delivery_error(
 
 
 def _may_be_mined(error: RequestError, order: Order, suggestion: str) -> RequestError:
-    found = {"orderId": order.order_id, "txHash": order.tx_hash, "mayBeMined": True}
-    error.details = {**(error.details or {}), **found}
+    warning = {"orderId": order.order_id, "txHash": order.tx_hash, "mayBeMined": True}
+    error.details = {**(error.details or {}), **warning}
     error.suggestion = suggestion
     return error
 

@@ -136,13 +136,13 @@ def _meaning(reply: HttpReply) -> RelayResponse:
     if wire.error is not None:
         if wire.result is not None:
             return SILENT
-        found = _refusal(wire.error)
-        says_more = reply.status != 429 and found is not _UNCLEAR
-        return found if says_more or not_json is SILENT else _NOT_TAKEN
+        refusal = _refusal(wire.error)
+        says_more = reply.status != 429 and refusal is not _UNCLEAR
+        return refusal if says_more or not_json is SILENT else _NOT_TAKEN
     if wire.result is None:
         return not_json
-    taken = wire.result == _TITAN_ACCEPTED or _HASH.fullmatch(str(wire.result).lower())
-    return _TAKEN if taken and reply.status == 200 else SILENT
+    has_hash = wire.result == _TITAN_ACCEPTED or _HASH.fullmatch(str(wire.result).lower())
+    return _TAKEN if has_hash and reply.status == 200 else SILENT
 
 
 def _refusal(error: _ErrorWire) -> RelayResponse:

@@ -117,8 +117,8 @@ class Relay:
             answer = replace(answer, said=answer.said.replace(secret, "***"))
         self._judge(answer)
         seconds = self._clock.monotonic() - started
-        said = "" if answer.serves else answer.said
-        observe.relay_answered(self.name, answer.outcome.value, seconds, said)
+        miss = "" if answer.serves else answer.said
+        observe.relay_answered(self.name, answer.outcome.value, seconds, miss)
         return answer
 
     async def cancel(self, tx_hash: str) -> None:

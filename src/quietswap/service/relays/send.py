@@ -52,9 +52,9 @@ def keeps_promise(order: Order, tier: int, relays: Mapping[int, Relay]) -> bool:
 
 async def forget(relays: Mapping[int, Relay], cancel: Order, rivals: Sequence[Order]) -> None:
     """Ask every relay of a cancel to drop what it cancels: best effort, and it proves nothing."""
-    found = [relays[tier] for tier in cancel.tiers if tier in relays]
+    order_relays = [relays[tier] for tier in cancel.tiers if tier in relays]
     hashes = [one.tx_hash for one in rivals if one.kind is not OrderKind.CANCEL]
-    await asyncio.gather(*(relay.cancel(tx_hash) for relay in found for tx_hash in hashes))
+    await asyncio.gather(*(relay.cancel(tx_hash) for relay in order_relays for tx_hash in hashes))
 
 
 def passed_on(

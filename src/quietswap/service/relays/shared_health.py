@@ -33,7 +33,7 @@ class SharedRelayHealth:
             elif not until and relay.has_recovered:
                 await self.store.write(relay.name, 0)
                 relay.has_recovered = False
-        told = await self.store.read()
+        pauses = await self.store.read()
         for relay in self.relays:
-            left_ms = min(told.get(relay.name, 0) - now, _LONGEST_MS)
+            left_ms = min(pauses.get(relay.name, 0) - now, _LONGEST_MS)
             relay.heed(max(left_ms, 0) / 1000)

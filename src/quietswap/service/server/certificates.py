@@ -48,13 +48,13 @@ def _text(path: str, name: str, faults: list[str]) -> str | None:
 
 
 def _key_faults(text: str, path: str) -> list[str]:
-    found = _KEY.search(text)
-    if found is None:
+    pem = _KEY.search(text)
+    if pem is None:
         return [f"server.tls_key: {path} holds no PEM private key"]
-    if "ENCRYPTED" in found[1] or "Proc-Type: 4,ENCRYPTED" in text:
+    if "ENCRYPTED" in pem[1] or "Proc-Type: 4,ENCRYPTED" in text:
         return [f"server.tls_key: {path} is encrypted; decrypt it: openssl pkey -in KEY -out NEW"]
-    if found[1] not in _KEY_FORMS:
-        return [f"server.tls_key: {path} is a {found[1]}; make it PKCS#8: openssl pkey -in KEY"]
+    if pem[1] not in _KEY_FORMS:
+        return [f"server.tls_key: {path} is a {pem[1]}; make it PKCS#8: openssl pkey -in KEY"]
     return []
 
 
@@ -75,8 +75,8 @@ def _pair_faults(certificate: str, key: str) -> list[str]:
         both = [f"server.tls_cert and server.tls_key cannot be loaded: {reason}"]
         return _unreadable(certificate, key) or both
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        return [f"server.tls_cert: {certificate} cannot be read: {why}"]
+        detail = getattr(error, "strerror", None) or error
+        return [f"server.tls_cert: {certificate} cannot be read: {detail}"]
     if (refused := trial_fault(certificate, key)) is not None:
         return [f"server.tls_cert and server.tls_key: the server cannot use them: {refused}"]
     return []

@@ -76,8 +76,8 @@ async def _source(source: Source, clock: Clock) -> CheckResult:
     except TimeoutError:
         advice = _ADVICE[NoRouteReason.TIMED_OUT]
         return CheckResult("source", source.name, False, None, "no answer in 10 s", advice)
-    found = f"1 WETH for {route.buy_amount / 10**6:.2f} USDC"
-    return CheckResult("source", source.name, True, _since(started, clock), found)
+    price_text = f"1 WETH for {route.buy_amount / 10**6:.2f} USDC"
+    return CheckResult("source", source.name, True, _since(started, clock), price_text)
 
 
 async def _nodes(outside: ExternalServices) -> list[CheckResult]:
@@ -86,10 +86,10 @@ async def _nodes(outside: ExternalServices) -> list[CheckResult]:
     meanwhile = "; the next URL is used meanwhile" if len(states) > 1 else ""
     for state in states:
         works = state.reason is None and not state.lags
-        found = state.reason or f"block {state.height}{', lagging' if state.lags else ''}"
+        state_text = state.reason or f"block {state.height}{', lagging' if state.lags else ''}"
         advice = "" if works else f"check node.urls{meanwhile}"
         findings.append(
-            CheckResult("node", state.name, works, round(state.seconds * 1000), found, advice)
+            CheckResult("node", state.name, works, round(state.seconds * 1000), state_text, advice)
         )
     return findings
 
@@ -125,8 +125,10 @@ async def _simulation(outside: ExternalServices, clock: Clock) -> list[CheckResu
         " quotes.require_verification = false offers routes that were not simulated"
     )
     ms, works = _since(started, clock), fault is None
-    found = "routes can be simulated" if fault is None else f"eth_simulateV1: {fault}"
-    return [CheckResult("simulation", "eth_simulateV1", works, ms, found, "" if works else advice)]
+    trial_text = "routes can be simulated" if fault is None else f"eth_simulateV1: {fault}"
+    return [
+        CheckResult("simulation", "eth_simulateV1", works, ms, trial_text, "" if works else advice)
+    ]
 
 
 async def _relay(tier: int, relay: Relay, outside: ExternalServices, clock: Clock) -> CheckResult:
@@ -139,9 +141,9 @@ async def _relay(tier: int, relay: Relay, outside: ExternalServices, clock: Cloc
         return CheckResult("relay", relay.name, False, None, str(error), advice)
     works = reply.status == 200
     zero = "accepts priority fee 0 by its documentation" if _takes_zero(relay) else _UNKNOWN
-    found = zero if works else f"status {reply.status}"
+    reply_text = zero if works else f"status {reply.status}"
     advice = "" if works else advice
-    return CheckResult("relay", relay.name, works, _since(started, clock), found, advice)
+    return CheckResult("relay", relay.name, works, _since(started, clock), reply_text, advice)
 
 
 _UNKNOWN = "priority fee 0: unknown, ask its operator"
@@ -159,11 +161,11 @@ async def _prices(outside: ExternalServices, clock: Clock) -> list[CheckResult]:
             [price] = await outside.prices.usd(token.address)
         except NodeUnavailable:
             price = None
-        found = f"{price:.4f} USD" if price is not None else "no trustworthy price"
+        price_text = f"{price:.4f} USD" if price is not None else "no trustworthy price"
         advice = "" if price is not None else "quotes work without; USD figures are then missing"
         findings.append(
             CheckResult(
-                "price", token.symbol, price is not None, _since(started, clock), found, advice
+                "price", token.symbol, price is not None, _since(started, clock), price_text, advice
             )
         )
     return findings

@@ -51,9 +51,9 @@ Peer = tuple[str, int]
 def allow_files() -> None:
     """Raise the limit of open files of this process, and of those that it starts."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    limit = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 _FEWEST_FILES = 512
@@ -146,19 +146,19 @@ class ConnectionLimits:
             self._served.clear()
             return
         now = self._clock.monotonic()
-        found, held = dict[int, _Connection | None](), dict[_Connection, int]()
+        by_inode, file_of = dict[int, _Connection | None](), dict[_Connection, int]()
         for file in map(int, files):
             inode = _inode(file)
             if inode is None:
                 continue
-            one = found[inode] = (
+            connection = by_inode[inode] = (
                 self._known[inode] if inode in self._known else self._read(file, inode, now)
             )
-            if one is not None:
-                held[one] = file
-        self._known = found
-        self._served &= {one.peer for one in held}
-        self._close(self._too_many(list(held), now), held)
+            if connection is not None:
+                file_of[connection] = file
+        self._known = by_inode
+        self._served &= {connection.peer for connection in file_of}
+        self._close(self._too_many(list(file_of), now), file_of)
 
     def _too_many(self, held: list[_Connection], now: float) -> list[_Connection]:
         """Return the connections to close."""
@@ -192,29 +192,29 @@ class ConnectionLimits:
     def _read(self, file: int, inode: int, now: float) -> _Connection | None:
         """Return the connection of a socket; None if it is none to this server."""
         try:
-            one = socket.socket(fileno=file)
+            sock = socket.socket(fileno=file)
         except OSError:  # closed by now
             return None
         try:
-            if one.family not in (socket.AF_INET, socket.AF_INET6):
+            if sock.family not in (socket.AF_INET, socket.AF_INET6):
                 return None
-            if one.getsockname()[1] != self._port:
+            if sock.getsockname()[1] != self._port:
                 return None
-            address, port, *_ = one.getpeername()
+            address, port, *_ = sock.getpeername()
             return _Connection(inode, (self._address(address), port), now)
         except OSError:  # it listens, or ended by now
             return None
         finally:
-            one.detach()
+            sock.detach()
 
 
 def _inode(file: int) -> int | None:
     """Return the inode of a file if it is a socket."""
     try:
-        found = os.fstat(file)
+        status = os.fstat(file)
     except OSError:  # closed by now
         return None
-    return found.st_ino if stat.S_ISSOCK(found.st_mode) else None
+    return status.st_ino if stat.S_ISSOCK(status.st_mode) else None
 
 
 def _shut_down(file: int, inode: int) -> None:
@@ -229,11 +229,11 @@ def _shut_down(file: int, inode: int) -> None:
         return
     try:
         if _inode(copy) == inode:
-            one = socket.socket(fileno=copy)
+            sock = socket.socket(fileno=copy)
             try:
-                one.shutdown(socket.SHUT_RDWR)
+                sock.shutdown(socket.SHUT_RDWR)
             finally:
-                one.detach()
+                sock.detach()
     except OSError:  # it ended by itself
         pass
     finally:

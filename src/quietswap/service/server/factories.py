@@ -253,8 +253,10 @@ def backup_endpoints(relays: Mapping[int, Relay]) -> frozenset[str]:
     if backup is None:
         return frozenset()
     first = relays[FIRST_TIER]
-    kept = (k for k in EndpointType if backup.drops_reverts(k) or not first.drops_reverts(k))
-    return frozenset(kind.value for kind in kept)
+    shared_kinds = (
+        k for k in EndpointType if backup.drops_reverts(k) or not first.drops_reverts(k)
+    )
+    return frozenset(kind.value for kind in shared_kinds)
 
 
 def _check_hand_on(chosen: RelaysConfig, relays: Mapping[int, Relay]) -> None:

@@ -35,13 +35,13 @@ def wait_for_free_port(
     """
     patience = _PATIENCE_S if patience_s is None else patience_s
     until = time.monotonic() + patience
-    said = False
+    has_warned = False
     while (problem := _problem(host, port)) is not None:
         if problem != errno.EADDRINUSE or time.monotonic() >= until:
             raise click.ClickException(_occupied(host, port, problem))
-        if not said:
+        if not has_warned:
             (say or _say)(port, patience)
-            said = True
+            has_warned = True
         time.sleep(_LOOK_EVERY_S)
 
 

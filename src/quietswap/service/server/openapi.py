@@ -57,9 +57,9 @@ def _components() -> dict[str, Schema]:
     kinds = [k for op in OPERATIONS for k in (*op.answers, op.rows, op.body, op.streams) if k]
     details = [kind.shape for kind in ERRORS.values() if kind.shape is not NoDetails]
     roots = [*kinds, *_REFERRED, *details, ErrorEnvelope]
-    _, found = msgspec.json.schema_components(roots, schema_hook=_custom, ref_template=_REF)
+    _, definitions = msgspec.json.schema_components(roots, schema_hook=_custom, ref_template=_REF)
     structs = {kind.__name__: kind for kind in _subclasses(WireStruct)}
-    schemas = {name: _object(schema, structs[name]) for name, schema in found.items()}
+    schemas = {name: _object(schema, structs[name]) for name, schema in definitions.items()}
     envelope = schemas.pop(ErrorEnvelope.__name__)
     errors = {error_name(code): _error(code, envelope) for code in ERRORS}
     return dict(sorted((schemas | errors | {"OrderState": _ORDER_STATE}).items()))

@@ -34,14 +34,14 @@ def readiness(parts: Container, clock: Clock) -> Callable[[], Awaitable[Health]]
     trial = _Trial(parts.outside, clock)
 
     async def health() -> Health:
-        checks, said = await asyncio.gather(_checks(parts, reach), trial())
+        checks, trial_fault = await asyncio.gather(_checks(parts, reach), trial())
         warnings = _warnings(parts)
         with suppress(NodeUnavailable):  # `checks` has it
             warnings |= await parts.outside.chain.warnings()
-        if isinstance(said, NodeUnavailable):
-            checks["node"] = str(said) if checks["node"] == "ok" else checks["node"]
-        elif said is not None:
-            warnings["simulation"] = said
+        if isinstance(trial_fault, NodeUnavailable):
+            checks["node"] = str(trial_fault) if checks["node"] == "ok" else checks["node"]
+        elif trial_fault is not None:
+            warnings["simulation"] = trial_fault
         return Health(checks, tracker_role(parts), warnings)
 
     return health
@@ -97,25 +97,29 @@ class _Trial:
         return await self._in_flight(None, self._ask)
 
     async def _ask(self) -> str | NodeUnavailable | None:
-        found: str | NodeUnavailable | None
+        fault: str | NodeUnavailable | None
         try:
-            found = await try_quote(self._outside, self._clock)
+            fault = await try_quote(self._outside, self._clock)
         except NodeUnavailable as error:
-            found = error
-        if found is None:
+            fault = error
+        if fault is None:
             self._last = None, self._clock.monotonic()
-        return found
+        return fault
 
 
 def operator_pages(health: Callable[[], Awaitable[Health]]) -> Mapping[str, Page]:
     """Return /readyz and /metrics by path."""
 
     async def ready(_: Request) -> Response:
-        found = await health()
-        report = {"ok": found.is_ready, "checks": found.checks, "tracker": found.tracker}
-        if found.warnings:
-            report["warnings"] = found.warnings
-        status = 200 if found.is_ready else 503
+        health_now = await health()
+        report = {
+            "ok": health_now.is_ready,
+            "checks": health_now.checks,
+            "tracker": health_now.tracker,
+        }
+        if health_now.warnings:
+            report["warnings"] = health_now.warnings
+        status = 200 if health_now.is_ready else 503
         return Response(msgspec.json.encode(report), status, media_type="application/json")
 
     async def metrics(_: Request) -> Response:
@@ -186,15 +190,15 @@ def _any_up(
     paused = [one.name for one, _ in parts if not one.is_up and one.name not in lost]
     if len(lost) + len(paused) < len(parts):
         return "ok"
-    said = {"no connection": lost, "circuit open after timeouts": paused}
-    return "; ".join(f"{why}: {', '.join(names)}" for why, names in said.items() if names)
+    fault_hosts = {"no connection": lost, "circuit open after timeouts": paused}
+    return "; ".join(f"{why}: {', '.join(names)}" for why, names in fault_hosts.items() if names)
 
 
 def _relays(parts: Sequence[tuple[Relay, str]], unreachable: Collection[TcpAddress]) -> str:
     """Return the same, with what each relay said last."""
-    found = _any_up(parts, unreachable)
-    said = [f"{one.name}: {one.last_miss[1]}" for one, _ in parts if one.last_miss]
-    return found if found == "ok" else "; ".join([found, *said])
+    reachability = _any_up(parts, unreachable)
+    last_misses = [f"{one.name}: {one.last_miss[1]}" for one, _ in parts if one.last_miss]
+    return reachability if reachability == "ok" else "; ".join([reachability, *last_misses])
 
 
 async def _outcome(check: Awaitable[object]) -> str:

@@ -63,7 +63,7 @@ def operator_view(
         secure=is_secure(settings.server),
         tokens=token_catalogue.token_catalogue(settings),
     )
-    found = operator_parts(
+    parts_of_view = operator_parts(
         parts.storage,
         clock,
         options,
@@ -72,7 +72,7 @@ def operator_view(
         guesses=parts.use.guesses,
         is_stopping=lambda: parts.feed.is_stopping,
     )
-    return found, options
+    return parts_of_view, options
 
 
 def operator_parts(

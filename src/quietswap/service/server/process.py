@@ -135,8 +135,10 @@ class _Reloading(MPServer):
         is_alone = None in (before.storage.redis_url, settings.storage.redis_url)
         old, new = before.server, settings.server
         waiting = [name for name in _FIXED if getattr(old, name) != getattr(new, name)]
-        kept = {name: getattr(old, name) for name in _FIXED}
-        settings = msgspec.structs.replace(settings, server=msgspec.structs.replace(new, **kept))
+        fixed_values = {name: getattr(old, name) for name in _FIXED}
+        settings = msgspec.structs.replace(
+            settings, server=msgspec.structs.replace(new, **fixed_values)
+        )
         self._use(settings)
         changed = []
         for index in range(len(self.wrks)):

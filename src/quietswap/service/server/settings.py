@@ -101,12 +101,12 @@ def _loaded(
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise BadSettings(f"{path}: not a TOML file: {error}") from error
     faults: list[str] = []
-    given = environment or os.environ
+    variables = environment or os.environ
     overrides: dict[str, str] = {}
     unknown: list[str] = []
-    for name in setting_names(given):
+    for name in setting_names(variables):
         try:
-            _override(tree, name, given[name])
+            _override(tree, name, variables[name])
             overrides[".".join(_path_of(name))] = name
         except _NoSetting as error:
             if sections is None or _may_be_meant(name, sections):
@@ -115,7 +115,7 @@ def _loaded(
                 unknown.append(name)
         except BadSettings as error:
             faults.append(str(error))
-    origins, unreadable = resolve(tree, given, overrides)
+    origins, unreadable = resolve(tree, variables, overrides)
     faults += unreadable + _faults(tree)
     if faults:
         raise BadSettings("\n".join(faults))
@@ -125,9 +125,9 @@ def _loaded(
 def _may_be_meant(name: str, sections: Collection[str]) -> bool:
     """Return whether a variable that names no setting may be a misspelt one of these sections."""
     plain = name.removeprefix(PREFIX)
-    wanted = tuple(section.upper() for section in sections)
+    prefixes = tuple(section.upper() for section in sections)
     nearest = difflib.get_close_matches(plain, _variables(Settings, ""), 1, _MEANT)
-    return any(text.startswith(wanted) for text in (plain, *nearest))
+    return any(text.startswith(prefixes) for text in (plain, *nearest))
 
 
 def setting_names(environment: Mapping[str, str]) -> list[str]:
@@ -203,8 +203,8 @@ def _field_type(kind: Any, part: str, name: str) -> Any:
         if field.name == part:
             return field.type
     near = difflib.get_close_matches(name, _variables(Settings, PREFIX), 1, 0.9)
-    meant = f"; did you mean {near[0]}?" if near else ""
-    raise _NoSetting(f"{name}: there is no setting {part}{meant}")
+    advice = f"; did you mean {near[0]}?" if near else ""
+    raise _NoSetting(f"{name}: there is no setting {part}{advice}")
 
 
 def _variables(section: type[Section], prefix: str) -> Iterator[str]:
@@ -262,9 +262,9 @@ def _kind_at(where: str) -> Any:
 def _plain_type(found: re.Match[str]) -> str:
     """Return "must be a whole number, not text" for "Expected `int`, got `str`"."""
     words = [_WORDS.get(part) for part in found["wanted"].split(" | ")]
-    wanted = " or ".join(word for word in words if word) or found["wanted"]
-    given = "a fraction" if found["given"] == "float" else _WORDS.get(found["given"] or "")
-    return f"must be {wanted}" + (f", not {given}" if given else "")
+    expected_type = " or ".join(word for word in words if word) or found["wanted"]
+    given_type = "a fraction" if found["given"] == "float" else _WORDS.get(found["given"] or "")
+    return f"must be {expected_type}" + (f", not {given_type}" if given_type else "")
 
 
 def _explained(message: str) -> str:

@@ -201,8 +201,8 @@ def start_needs(settings: Settings) -> list[str]:
     found, needed = asyncio.run(version()), migrate.known()[-1].version
     if found in (0, needed):
         return []
-    what = f"the database has schema {found}, this release needs {needed}"
-    return [f"storage.url: {what}: only a start or quietswap migrate changes it"]
+    versions = f"the database has schema {found}, this release needs {needed}"
+    return [f"storage.url: {versions}: only a start or quietswap migrate changes it"]
 
 
 def _store_of(failure: str, settings: Settings) -> str:

@@ -80,10 +80,10 @@ def no_route_for_status(reply: HttpReply) -> NoRoute:
         plain = f"a web page with status {reply.status}"
     elif reply.status in (401, 403, 451):
         miss, plain = NoRouteReason.REFUSED, f"refused with status {reply.status}"
-    found = refusal(miss, reply.words(), otherwise=plain)
-    if found.reason != plain:
-        found.reason += f" (status {reply.status})"
-    return found
+    no_route = refusal(miss, reply.words(), otherwise=plain)
+    if no_route.reason != plain:
+        no_route.reason += f" (status {reply.status})"
+    return no_route
 
 
 def retry_after_s(reply: HttpReply, header: str) -> float | None:
@@ -220,12 +220,12 @@ def refusal(
     The sentence is cut, on one line and in quotation marks: no other reason holds foreign text.
     `miss` None is a refusal of unknown meaning; without sentence and code it is a bad reply.
     """
-    said = " ".join(text[:_MOST_WORDS] for text in sentence if isinstance(text, str))
-    said = quoted(said, _LONGEST_SENTENCE)
+    sentence_text = " ".join(text[:_MOST_WORDS] for text in sentence if isinstance(text, str))
+    sentence_text = quoted(sentence_text, _LONGEST_SENTENCE)
     is_code = isinstance(code, int) and not isinstance(code, bool) and 0 <= code < _MOST_CODES
     number = f"code {code}" if is_code else ""
     if miss is None:
-        miss = NoRouteReason.REFUSED if said or number else NoRouteReason.BAD_REPLY
-    if said:
-        return NoRoute(miss, f"vendor: {said}" + (f" ({number})" if number else ""))
+        miss = NoRouteReason.REFUSED if sentence_text or number else NoRouteReason.BAD_REPLY
+    if sentence_text:
+        return NoRoute(miss, f"vendor: {sentence_text}" + (f" ({number})" if number else ""))
     return NoRoute(miss, number or otherwise or "refused without a reason")

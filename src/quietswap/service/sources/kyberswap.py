@@ -72,9 +72,9 @@ class Adapter(HttpAdapter):
 
     async def route(self, request: RouteRequest) -> Route:
         """Request a route, then its calldata. `timeout_s` limits each of the two calls."""
-        found = await self._found(_query(request) | {"origin": request.wallet})
+        offer = await self._found(_query(request) | {"origin": request.wallet})
         body = {
-            "routeSummary": found.routeSummary,
+            "routeSummary": offer.routeSummary,
             **dict.fromkeys(("sender", "recipient", "origin"), request.wallet),
             "slippageTolerance": request.slippage_bps,  # bps; the vendor's default is 0
             "deadline": request.deadline,
@@ -82,11 +82,11 @@ class Adapter(HttpAdapter):
         }
         path, packed = "/ethereum/api/v1/route/build", msgspec.json.encode(body)
         built = _data(await self._answered(path, _Answer[_BuildData], body=packed))
-        summary = _summary(found)
+        summary = _summary(offer)
         if built is None:
             raise read.bad_reply("there is no built route")
         _same_swap(request, summary, built.amountIn)
-        router, named = read.address(built.routerAddress, "routerAddress"), found.routerAddress
+        router, named = read.address(built.routerAddress, "routerAddress"), offer.routerAddress
         if named is not None and router != read.address(named, "router"):
             raise read.bad_reply("the router of the route is not the router of the transaction")
         hops = max(summary.route or [[]], key=_share)

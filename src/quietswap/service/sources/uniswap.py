@@ -168,12 +168,12 @@ class Adapter:
         direct = [path for path in quotable if len(path.pools) == 1]
         deepest = over_hubs(quotable, depths, amount)
         chosen, others = deepest[:OVER_HUBS], deepest[OVER_HUBS:]
-        asked = self._parts([*direct, *chosen], depths, amount)
-        outputs = await self._read(self._due(used), asked)
-        if foreign and asked and all(map(self._ran_out_of, asked.items())):
+        calls = self._parts([*direct, *chosen], depths, amount)
+        outputs = await self._read(self._due(used), calls)
+        if foreign and calls and all(map(self._ran_out_of, calls.items())):
             self._burning[frozenset(foreign)] = None
         elif others:
-            short = [p for p in chosen if p in asked and is_short(p, depths, amount, outputs[p])]
+            short = [p for p in chosen if p in calls and is_short(p, depths, amount, outputs[p])]
             if short:
                 others = untried(others, [path for path in chosen if path not in short])
                 outputs |= await self._quoted_instead(others, depths, amount)
@@ -260,9 +260,9 @@ class Adapter:
         Parts of few smallest units may add nothing, too.
         """
         outputs: list[int] = []
-        left = iter(answers)
+        remaining = iter(answers)
         for before, amount in pairwise((0, *amounts)):
-            data, gas = next(left) if amount else (None, 0)
+            data, gas = next(remaining) if amount else (None, 0)
             if data is None and gas >= _USED_UP * QUOTE_GAS * len(path.pools):
                 self._ran_out[path] = min(amount, self._ran_out.get(path, amount))
             output, last = read_uint(data) or 0, outputs[-1] if outputs else 0

@@ -68,11 +68,11 @@ class PoolPrices:
         """
         views = [_views(token) for token in tokens]
         try:
-            asked = [multicall.call(of_token, at=hex(block)) for of_token in views]
-            found = await self._node.batch(asked)
+            calls = [multicall.call(of_token, at=hex(block)) for of_token in views]
+            results = await self._node.batch(calls)
             answers = [
                 multicall.answers(result, len(of_token))
-                for result, of_token in zip(found, views, strict=True)
+                for result, of_token in zip(results, views, strict=True)
             ]
         except NodeUnavailable:
             return [None] * len(tokens)
@@ -114,13 +114,13 @@ def _usd(token: Address, read: Sequence[bytes | None], clock_s: int) -> Decimal 
         one: feeds.usd(FEEDS[one], next(answers), block_time=block_time, clock_s=clock_s)
         for one in _COUNTED
     }
-    found = []
+    prices = []
     for pool, counted in _pools(token):
         held, state = next(answers), [next(answers) for _ in state_views(pool)]
         price = _price(pool, counted, read_uint(held) or 0, state, usd)
         if price is not None:
-            found.append(price)
-    return agreed(found)
+            prices.append(price)
+    return agreed(prices)
 
 
 def _price(

@@ -94,8 +94,8 @@ class Adapter(HttpAdapter):
         if b"INSUFFICIENT_ASSET_LIQUIDITY" in reply.body:
             return NoRoute(NoRouteReason.NO_ROUTE, "no liquidity for this amount")
         otherwise = f"refused with status {reply.status}"
-        said = (name, failure.message) if failure.message else (name or reply.words(),)
-        return read.refusal(None, *said, otherwise=otherwise)
+        failure_words = (name, failure.message) if failure.message else (name or reply.words(),)
+        return read.refusal(None, *failure_words, otherwise=otherwise)
 
 
 def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:

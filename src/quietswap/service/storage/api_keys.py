@@ -149,5 +149,5 @@ def _key(row: Row) -> ApiKey:
     stored: dict[str, Any] = dict(zip(_STORED, row, strict=False))
     stored["scope"] = KeyScope(stored["scope"])
     disabled, *limits = row[len(_STORED) :]
-    found = None if limits[-1] is None else limits_of(limits)
-    return ApiKey(**stored, is_client_disabled=disabled is not None, limits=found)
+    client_limits = None if limits[-1] is None else limits_of(limits)
+    return ApiKey(**stored, is_client_disabled=disabled is not None, limits=client_limits)

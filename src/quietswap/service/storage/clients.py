@@ -31,10 +31,10 @@ class ClientStore(Store):
 
     async def find(self, id_or_name: str) -> Sequence[Client]:
         """Return the client with this id, else all clients with this name, oldest first."""
-        found = await self._database.fetch(_SELECT + "WHERE id = ?", id_or_name)
-        if not found:
-            found = await self._database.fetch(_SELECT + "WHERE name = ? " + _OLDEST, id_or_name)
-        return [Client(*row) for row in found]
+        rows = await self._database.fetch(_SELECT + "WHERE id = ?", id_or_name)
+        if not rows:
+            rows = await self._database.fetch(_SELECT + "WHERE name = ? " + _OLDEST, id_or_name)
+        return [Client(*row) for row in rows]
 
     async def list(self) -> Sequence[Client]:
         """Return all clients except sessions of the web page, oldest first."""

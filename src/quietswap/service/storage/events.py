@@ -55,17 +55,17 @@ class EventStore(Store):
 
     async def newest(self, client_ids: Collection[str]) -> Mapping[str, int]:
         """Return the sequence of the last event of each client; a client without one is absent."""
-        wanted, found = list(client_ids), {}
-        for start in range(0, len(wanted), _CLIENTS):
-            some = wanted[start : start + _CLIENTS]
+        ids, sequences = list(client_ids), {}
+        for start in range(0, len(ids), _CLIENTS):
+            some = ids[start : start + _CLIENTS]
             marks = ", ".join("?" for _ in some)
             last = last_sequence(self._database.dialect)
             rows = await self._database.fetch(
                 f"SELECT client_id, {last} FROM event_counters WHERE client_id IN ({marks})",  # noqa: S608
                 *some,
             )
-            found.update({row[0]: row[1] for row in rows})
-        return found
+            sequences.update({row[0]: row[1] for row in rows})
+        return sequences
 
     async def span(self, client_id: str, place: int = 0) -> EventSpan:
         """Return the newest sequence of a client, and the first stored one after `place`."""

@@ -58,11 +58,11 @@ class FigureStore(Store):
     ) -> Sequence[FigureRow]:
         """Return the sums of these measures since then, in slots of `step_ms`, oldest first."""
         first = since_ms // step_ms * step_ms
-        found = []
+        figures = []
         for measure in measures:
             rows = await self._database.scan(READ, step_ms, measure.value, first)
-            found += [FigureRow(slot * step_ms, *rest) for slot, *rest in rows]
-        return sorted(found)
+            figures += [FigureRow(slot * step_ms, *rest) for slot, *rest in rows]
+        return sorted(figures)
 
     async def reports(self, since_ms: int) -> Sequence[ProcessReport]:
         """Return the last report of each process that was seen since then, by process id."""

@@ -142,15 +142,15 @@ async def migrate(database: Database, steps: Sequence[Migration] | None = None) 
     start = await current_version(database)
     ahead = [step for step in (known() if steps is None else steps) if step.version > start]
     groups = [ahead] if start == 0 else [[step] for step in ahead]
-    taken = []
+    applied = []
     for group in groups:
-        taken += await _patiently(database, group, in_use=start > 0)
+        applied += await _patiently(database, group, in_use=start > 0)
         await _build_indexes(database)
     if not groups:
         await _build_indexes(database)
     if steps is None:
         await check(database)
-    return taken
+    return applied
 
 
 async def _patiently(database: Database, steps: Sequence[Migration], *, in_use: bool) -> list[str]:

@@ -54,8 +54,8 @@ class OrderExportStore(Store):
             owner, sql = (*owner, wanted.wallet), OF_WALLET
         last: tuple[Value, ...] = (wanted.since_ms, "")
         while True:
-            found = await self._database.fetch(sql, *owner, *last, wanted.until_ms, self._page)
-            rows = [_row(row) for row in found]
+            records = await self._database.fetch(sql, *owner, *last, wanted.until_ms, self._page)
+            rows = [_row(row) for row in records]
             if rows:
                 yield rows
                 last = rows[-1].order.created_at_ms, rows[-1].order.order_id
@@ -68,8 +68,8 @@ class OrderExportStore(Store):
         last = f"{prefix}_{max(wanted.since_ms - _SLACK_MS, 0):012x}"
         end = f"{prefix}_{wanted.until_ms + _SLACK_MS:012x}"
         while True:
-            found = await self._database.fetch(OF_ALL, last, end, self._page)
-            rows = [_row(row) for row in found]
+            records = await self._database.fetch(OF_ALL, last, end, self._page)
+            rows = [_row(row) for row in records]
             matching = [row for row in rows if _matches(row, wanted)]
             if matching:
                 yield matching

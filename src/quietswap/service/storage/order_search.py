@@ -26,12 +26,12 @@ async def search_orders(database: Database, wanted: OrderFilter, limit: int) -> 
         ("status = ?", None if wanted.status is None else wanted.status.value),
         ("created_at_ms >= ?", wanted.since_ms),
     ]
-    given = [(text, value) for text, value in conditions if value is not None]
-    where = f"WHERE {' AND '.join(text for text, _ in given)} " if given else ""
+    filters = [(text, value) for text, value in conditions if value is not None]
+    where = f"WHERE {' AND '.join(text for text, _ in filters)} " if filters else ""
     rows = await database.scan(
         f"SELECT {', '.join(COLUMNS)}, NULL FROM orders {where}"  # noqa: S608  our own constants
         "ORDER BY created_at_ms DESC, order_id DESC LIMIT ?",
-        *(value for _, value in given),
+        *(value for _, value in filters),
         limit,
     )
     return [order_from(row) for row in rows]

@@ -42,11 +42,11 @@ def _members(quote: IssuedQuote) -> dict[str, Any]:
         "gasLimit": terms.batch.gas_limit,
         "maxFeePerGas": str(terms.batch.max_fee_per_gas),
     }
-    known = {"source": terms.source, "usdCents": terms.usd_cents, "batch": batch}
+    optional = {"source": terms.source, "usdCents": terms.usd_cents, "batch": batch}
     return {
         **swap_members(quote),
         "buyAmount": str(terms.trade.buy_amount),
-        **{name: value for name, value in known.items() if value is not None},
+        **{name: value for name, value in optional.items() if value is not None},
     }
 
 

@@ -73,8 +73,8 @@ class SqliteDatabase:
             reader = SqliteReader(file, patience_s=patience_s, waiting=waiting)
             loop_writer = SqliteLoopWriter(file, lock_wait_ms=int(500 * patience_s))
         except (OSError, sqlite3.Error) as error:
-            why = getattr(error, "strerror", None) or error
-            raise StoreUnavailable(f"the SQLite file {file} cannot be opened: {why}") from error
+            reason = getattr(error, "strerror", None) or error
+            raise StoreUnavailable(f"the SQLite file {file} cannot be opened: {reason}") from error
         writer = SqliteWriterThread(connection, asyncio.get_running_loop(), waiting)
         writer.start()
         return cls(file, reader, writer, loop_writer, folder, patience_s)

@@ -87,7 +87,7 @@ class SqliteLoopWriter:
 
 
 def _known(error: sqlite3.Error) -> Exception:
-    known = translated(error)
-    if isinstance(known, StoreUnavailable):
+    domain_error = translated(error)
+    if isinstance(domain_error, StoreUnavailable):
         return StoreUnavailable(f"SQLite did not commit: {error}")
-    return known
+    return domain_error

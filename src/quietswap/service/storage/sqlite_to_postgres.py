@@ -84,10 +84,10 @@ async def _fill_from_copy(source: Path, target_url: str) -> dict[str, int]:
             place = stack.enter_context(TemporaryDirectory(prefix="quietswap-", dir=source.parent))
             copy = await _migrated_copy(source, Path(place, "copy.sqlite3"))
         except (OSError, sqlite3.Error, StoreUnavailable) as error:
-            why = getattr(error, "strerror", None) or error
+            reason = getattr(error, "strerror", None) or error
             raise CannotCopy(
                 f"--from: {source} has an older schema, and no migrated copy of it can be made in "
-                f"{source.parent}: {why}"
+                f"{source.parent}: {reason}"
             ) from error
         try:
             return await _fill(copy, target_url)

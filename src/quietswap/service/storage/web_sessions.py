@@ -91,10 +91,10 @@ class WebSessionStore(Store):
         """
 
         async def body(transaction: Transaction) -> int:
-            found = [row[0] for row in await transaction.fetch(_OVER, before_ms, limit)]
-            for session_id in found:
+            ended_ids = [row[0] for row in await transaction.fetch(_OVER, before_ms, limit)]
+            for session_id in ended_ids:
                 await _delete(transaction, session_id)
-            return len(found)
+            return len(ended_ids)
 
         return await self._database.transact(body)
 

@@ -69,8 +69,8 @@ class WebhookStore(Store):
             rows = await self._database.fetch(
                 "SELECT slot FROM webhooks WHERE client_id = ?", webhook.client_id
             )
-            taken = {row[0] for row in rows}
-            slot = next(number for number in count() if number not in taken)
+            used_slots = {row[0] for row in rows}
+            slot = next(number for number in count() if number not in used_slots)
             if slot >= most:
                 return False
             if await self._database.change(_INSERT, *_values(webhook), slot):
@@ -144,10 +144,10 @@ class WebhookStore(Store):
 
         async def body(transaction: Transaction) -> bool:
             rows = await transaction.fetch(_ENABLE, delivery.webhook_id) if enable else ()
-            known = await transaction.fetch(
+            stored = await transaction.fetch(
                 "SELECT 1 FROM webhooks WHERE webhook_id = ?", delivery.webhook_id
             )
-            if known:  # not deleted during the test
+            if stored:  # not deleted during the test
                 await transaction.fetch(_INSERT_DELIVERY, *astuple(delivery))
             return bool(rows)
 
