@@ -39,10 +39,10 @@ class OperationEndpoint:
 
     def operation(self, method: str) -> Operation | None:
         """Return the operation of a method; of any method where the path has one operation."""
-        found = self.by_method.get(method)
-        if found is None and len(set(self.by_method.values())) == 1:
-            found = next(iter(self.by_method.values()))
-        return found
+        of_method = self.by_method.get(method)
+        if of_method is None and len(set(self.by_method.values())) == 1:
+            of_method = next(iter(self.by_method.values()))
+        return of_method
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request.
@@ -112,8 +112,8 @@ def operation_of(scope: Scope) -> Operation | None:
 
 def operation_name(scope: Scope) -> str:
     """Return the name of operation or endpoint for logs and metrics, "other" without one."""
-    found = operation_of(scope) or scope.get("endpoint")
-    return str(getattr(found, "name", "other"))
+    named = operation_of(scope) or scope.get("endpoint")
+    return str(getattr(named, "name", "other"))
 
 
 def exact_route(

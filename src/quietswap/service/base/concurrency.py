@@ -65,9 +65,9 @@ class CallBatcher(Generic[Q, A]):
             return
         batch = self._waiting[: self._at_once]
         del self._waiting[: self._at_once]
-        wanted = [one for one in batch if not one[1].done()]
+        unanswered = [one for one in batch if not one[1].done()]
         task = asyncio.get_running_loop().create_task(
-            self._run(wanted, self._asked_at), context=Context()
+            self._run(unanswered, self._asked_at), context=Context()
         )
         self._batches.add(task)
         task.add_done_callback(self._ended)

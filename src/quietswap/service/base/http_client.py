@@ -101,15 +101,15 @@ class HttpReply:
         """Return the sentence of a JSON error, or a page as text: foreign, not made harmless."""
         text = self.body[:_READ].decode("utf-8", "replace")
         try:
-            found = self.json()
+            text_part = self.json()
         except (InvalidBody, RecursionError):
             return " ".join(_TAG.sub(" ", text).split())
-        while isinstance(found, dict | list) and found:
-            if isinstance(found, list):
-                found = found[0]
+        while isinstance(text_part, dict | list) and text_part:
+            if isinstance(text_part, list):
+                text_part = text_part[0]
             else:
-                found = next((found[key] for key in _WORDS if found.get(key)), "")
-        return str(found or "")[:_READ]
+                text_part = next((text_part[key] for key in _WORDS if text_part.get(key)), "")
+        return str(text_part or "")[:_READ]
 
     @property
     def claims_json(self) -> bool:
@@ -171,8 +171,8 @@ class HttpClient:
         max_bytes: int = MAX_BYTES,
     ) -> HttpReply:
         """Return the response to a GET of `url` with `params` added. Raises HttpError."""
-        asked = with_query(url, params) if params else url
-        request = self._request("GET", asked, headers or {})
+        full_url = with_query(url, params) if params else url
+        request = self._request("GET", full_url, headers or {})
         return await _exchange(request, None, timeout_s, max_bytes)
 
     async def post(
@@ -190,13 +190,13 @@ class HttpClient:
         `repeatable`: the server may get it twice, so a failure need not prove that it was not sent.
         That proof costs a thread switch.
         """
-        given = {"content-type": "application/json", **(headers or {})}
+        all_headers = {"content-type": "application/json", **(headers or {})}
         if repeatable:
-            request = self._request("POST", url, given).body_bytes(body)
+            request = self._request("POST", url, all_headers).body_bytes(body)
             return await _exchange(request, None, timeout_s, max_bytes)
         sent = RequestBody(body)
-        given["content-length"] = str(len(body))
-        request = self._request("POST", url, given).body_stream(sent)
+        all_headers["content-length"] = str(len(body))
+        request = self._request("POST", url, all_headers).body_stream(sent)
         return await _exchange(request, sent, timeout_s, max_bytes)
 
     async def close(self) -> None:

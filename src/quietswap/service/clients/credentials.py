@@ -114,12 +114,12 @@ class SecretCache(Generic[T]):
         if cached is not None and 0 <= now - cached[0] < LASTS_MS:
             return cached[1]
         self._seen.pop(digest, None)
-        found = await self._find(digest)
-        if found is not None:
+        credential = await self._find(digest)
+        if credential is not None:
             if len(self._seen) >= _CACHE_SIZE:
                 self._seen.clear()
-            self._seen[digest] = (now, found)
-        return found
+            self._seen[digest] = (now, credential)
+        return credential
 
 
 def new_operator(name: str, now_ms: int) -> tuple[Operator, str]:

@@ -37,11 +37,11 @@ class EventStreamAnswer:
             async with sender.event_sender(
                 receive, send, slow_s=self.slow_s, on_leave=subscription.close
             ) as stream:
-                why = "head"
+                end = "head"
                 if has_body:
-                    why = await _send_events(subscription, self.may_go_on, stream)
-                observe.stream_ended(why)
-                if why != "slow":
+                    end = await _send_events(subscription, self.may_go_on, stream)
+                observe.stream_ended(end)
+                if end != "slow":
                     await stream.end()
         finally:
             subscription.close()

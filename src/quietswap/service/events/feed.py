@@ -247,23 +247,23 @@ class EventSubscription:
                 self.beat_at = now + BEAT_S
                 return ()
             self._woken.clear()
-            found = await self._following()
-            if found is None:
+            events = await self._following()
+            if events is None:
                 return None
-            if not found:
+            if not events:
                 await self._woken.wait()
                 continue
-            self.sequence = found[-1].sequence
-            wanted = [event for event in found if self._only.admits(event)]
-            if wanted:
-                return wanted
+            self.sequence = events[-1].sequence
+            admitted = [event for event in events if self._only.admits(event)]
+            if admitted:
+                return admitted
         return None
 
     async def _following(self) -> Sequence[StoredEvent] | None:
         """Return what follows `sequence`; None if it cannot be read any more."""
-        found = self._channel.since(self.sequence)
-        if found is not None:
-            return found
+        events = self._channel.since(self.sequence)
+        if events is not None:
+            return events
         await asyncio.sleep(0)  # a read of SQLite does not yield
         try:
             stored = await self._feed.events.after(self.client_id, self.sequence, _PAGE)

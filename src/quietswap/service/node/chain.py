@@ -145,12 +145,12 @@ class NodeChain:
 
     async def warnings(self) -> dict[str, str]:
         """Return by subject what the operator should mend. Raises NodeUnavailable."""
-        head, found = await self.head(), {}
+        head, notices = await self.head(), {}
         if self.clock_skew.warning is not None:
-            found["clock"] = self.clock_skew.warning
+            notices["clock"] = self.clock_skew.warning
         if not head.is_amsterdam and await self.next_fork(head.time) is None:
-            found["fork"] = _NO_FORK
-        return found
+            notices["fork"] = _NO_FORK
+        return notices
 
     async def token(self, address: Address) -> Token | None:
         return (await self.tokens(address))[0]
@@ -238,10 +238,10 @@ class NodeChain:
 
     async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
         views = [multicall.eth_balance(wallet), ViewCall(token, erc20.balance_of(wallet))]
-        eth, held = reads.amounts(
+        eth, token_balance = reads.amounts(
             (await self._recent([multicall.call(views, gas=_VIEWS_GAS)]))[0], 2
         )
-        return eth, held
+        return eth, token_balance
 
     async def _recent(self, calls: Sequence[RpcCall]) -> list[Result]:
         return await from_block(self._rpc, self._clock, self._newest.number, calls)
@@ -298,9 +298,9 @@ class NodeChain:
         """Read the current Settler and the previous one, which stays valid, at one block."""
         asked_at = self._clock.monotonic()
         with shared():
-            found = settlers.genuine(*await multicall.read_views(self._rpc, _SETTLER_VIEWS))
-        self._settlers = found, asked_at
-        return found
+            genuine = settlers.genuine(*await multicall.read_views(self._rpc, _SETTLER_VIEWS))
+        self._settlers = genuine, asked_at
+        return genuine
 
     async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
         call = {
@@ -309,11 +309,11 @@ class NodeChain:
             "data": "0x" + params.data.hex(),
             "value": hex(params.value),
         }
-        asked = [RpcCall("eth_estimateGas", (call, "latest"))]
-        [result] = await self._recent(asked)
+        calls = [RpcCall("eth_estimateGas", (call, "latest"))]
+        [result] = await self._recent(calls)
         if isinstance(result, RpcErrorObject):
             await self.newest_number()  # an older block may lack an approval
-            [result] = await self._recent(asked)
+            [result] = await self._recent(calls)
         if isinstance(result, RpcErrorObject):
             run = read_plain(result)
             if run.succeeded is False:

@@ -68,8 +68,8 @@ def late(number: int) -> NodeUnavailable:
 
 async def newest_number(rpc: NodeReads) -> int:
     """Return the highest block of several backends, asked at once. Raises NodeUnavailable."""
-    asked = (rpc.batch([HEIGHT]) for _ in range(BACKENDS))
-    replies = await asyncio.gather(*asked, return_exceptions=True)
+    reads = (rpc.batch([HEIGHT]) for _ in range(BACKENDS))
+    replies = await asyncio.gather(*reads, return_exceptions=True)
     heights = [quantity(reply[0]) for reply in replies if not isinstance(reply, BaseException)]
     if not heights:
         raise NodeUnavailable("the node does not tell its newest block")

@@ -80,10 +80,10 @@ def call(views: Sequence[ViewCall], *, gas: int | None = None, at: str = "latest
     tuples = [
         bytes(12) + bytes.fromhex(target[2:]) + _MAY_FAIL + _padded(data) for target, data in views
     ]
-    asked = {"to": MULTICALL3, "data": _calldata(_AGGREGATE3, tuples)}
+    params = {"to": MULTICALL3, "data": _calldata(_AGGREGATE3, tuples)}
     if gas is not None:
-        asked["gas"] = hex(gas)
-    return RpcCall("eth_call", (asked, at))
+        params["gas"] = hex(gas)
+    return RpcCall("eth_call", (params, at))
 
 
 def limited_call(calls: Sequence[LimitedCall]) -> RpcCall:
@@ -92,13 +92,13 @@ def limited_call(calls: Sequence[LimitedCall]) -> RpcCall:
         bytes(12) + bytes.fromhex(target[2:]) + word(gas) + word(96) + _padded(data)
         for target, gas, data in calls
     ]
-    given = sum(each.gas for each in calls) * 65 // 64
-    asked = {
+    gas_limits = sum(each.gas for each in calls) * 65 // 64
+    params = {
         "to": LIMITED,
         "data": _calldata(_LIMITED, tuples),
-        "gas": hex(_LIMITED_BASE + _LIMITED_EACH * len(calls) + given),
+        "gas": hex(_LIMITED_BASE + _LIMITED_EACH * len(calls) + gas_limits),
     }
-    return RpcCall("eth_call", (asked, "latest"))
+    return RpcCall("eth_call", (params, "latest"))
 
 
 def _padded(data: bytes) -> bytes:

@@ -110,10 +110,10 @@ def is_quantity(result: Result) -> bool:
 def amounts(result: Result, count: int) -> list[int]:
     """Return the numbers that `count` views of one multicall returned."""
     answers = [erc20.read_uint(answer) for answer in multicall.answers(result, count)]
-    known = [amount for amount in answers if amount is not None]
-    if len(known) != count:
+    numbers = [amount for amount in answers if amount is not None]
+    if len(numbers) != count:
         raise NodeUnavailable("the token does not tell a balance or an allowance")
-    return known
+    return numbers
 
 
 def known(number: int | None) -> int:
@@ -154,8 +154,8 @@ def head(result: Result) -> Head:
 
 def next_fork(result: Result) -> int | None:
     """Return the Unix time of the next fork; None if none is planned."""
-    found = value(result, _Forks).next
-    return None if found is None else found.activation_time
+    fork = value(result, _Forks).next
+    return None if fork is None else fork.activation_time
 
 
 def block(result: Result) -> Block | None:

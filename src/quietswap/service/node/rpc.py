@@ -114,8 +114,8 @@ class NodePool:
         level = [n for n in self.all if not self.lags(n)]
         up = [n for n in level if not n.circuit.is_open] or level
         up.sort(key=lambda n: (n.index != self._current, n.index))
-        wanted = set(methods)
-        able = [n for n in up if wanted.isdisjoint(n.lacks)]
+        needed = set(methods)
+        able = [n for n in up if needed.isdisjoint(n.lacks)]
         return able or up
 
     def lags(self, node: NodeHealth) -> bool:
@@ -359,8 +359,8 @@ class NodeRpcClient:
             text = ": ".join(filter(None, (f"HTTP status {reply.status}", reply.words())))
             raise _NoAnswer(kind, node.masked(text))
         if fault is not None:
-            said = reply.words() if not isinstance(fault, BatchRefused) else ""
-            raise _NoAnswer("malformed", node.masked(": ".join(filter(None, (str(fault), said)))))
+            words = reply.words() if not isinstance(fault, BatchRefused) else ""
+            raise _NoAnswer("malformed", node.masked(": ".join(filter(None, (str(fault), words)))))
         return [_masked(result, node) for result in results]
 
     def _learn_limit(

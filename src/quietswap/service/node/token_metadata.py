@@ -24,8 +24,8 @@ def views(address: Address) -> list[ViewCall]:
 
     They include `balanceOf`, because price feeds and vault adapters also have decimals.
     """
-    asked = (erc20.DECIMALS, erc20.SYMBOL, erc20.balance_of(MULTICALL3))
-    return [ViewCall(address, data) for data in asked]
+    calldata = (erc20.DECIMALS, erc20.SYMBOL, erc20.balance_of(MULTICALL3))
+    return [ViewCall(address, data) for data in calldata]
 
 
 def token(address: Address, answers: list[bytes | None]) -> Token | None:
@@ -85,8 +85,8 @@ class TokenReader:
 
     async def transfer_fee(self, address: Address, client_id: str) -> TransferFee:
         """Simulate transfers and return what they lose, cached. Never raises."""
-        found = self._details.get(address)
-        decimals = found.decimals if found else 18
+        token = self._details.get(address)
+        decimals = token.decimals if token else 18
         return await self._meter(address, decimals, self._nodes(client_id))
 
     def measured_fee(self, address: Address) -> TransferFee | None:
@@ -106,9 +106,9 @@ class TokenReader:
         """
         nodes = self._nodes(client_id)
         await self._learn(tokens, nodes)
-        asked = [_views(token, wallet, spenders) for token in tokens]
+        views = [_views(token, wallet, spenders) for token in tokens]
         both = [ViewCall(MULTICALL3, multicall.BLOCK_NUMBER), multicall.eth_balance(wallet)]
-        every = [*both, *(view for of_token in asked for view in of_token)]
+        every = [*both, *(view for of_token in views for view in of_token)]
         gas = min(_OWN_GAS + _TOKEN_GAS * len(tokens), _MOST_GAS)
         [result] = await nodes.batch([multicall.call(every, gas=gas)])
         if isinstance(result, RpcErrorObject) and result.is_verdict:
@@ -120,7 +120,7 @@ class TokenReader:
             number, eth = reads.known(answers[0]), reads.known(answers[1])
             width = 1 + len(spenders)
             rows = [answers[at : at + width] for at in range(2, len(answers), width)]
-        await _ask_alone(rows, number, asked, nodes)
+        await _ask_alone(rows, number, views, nodes)
         held = []
         for each, (balance, *amounts) in zip(tokens, rows, strict=True):
             allowed = dict(zip(spenders, amounts, strict=True))
@@ -132,8 +132,8 @@ class TokenReader:
         missing = [token for token in tokens if token not in self._details]
         if not missing:
             return
-        asked = ([*views(each), ViewCall(each, erc20.NAME)] for each in missing)
-        calls = [multicall.call(each, gas=_DETAIL_GAS) for each in asked]
+        views_of = ([*views(each), ViewCall(each, erc20.NAME)] for each in missing)
+        calls = [multicall.call(each, gas=_DETAIL_GAS) for each in views_of]
         for address, result in zip(missing, await nodes.batch(calls), strict=True):
             if isinstance(result, RpcErrorObject) and result.is_verdict:
                 await multicall.require_runs(nodes)
@@ -161,10 +161,13 @@ async def _ask_alone(
 
 
 def _views(token: Address, wallet: Address, spenders: Sequence[Address]) -> list[ViewCall]:
-    asked = (erc20.balance_of(wallet), *(erc20.allowance(wallet, spender) for spender in spenders))
-    return [ViewCall(token, data) for data in asked]
+    calls = (
+        erc20.balance_of(wallet),
+        *(erc20.allowance(wallet, spender) for spender in spenders),
+    )
+    return [ViewCall(token, data) for data in calls]
 
 
 def _details(address: Address, answers: list[bytes | None]) -> Token | None:
-    found = token(address, answers)
-    return found and replace(found, name=erc20.read_name(answers[3]))
+    details = token(address, answers)
+    return details and replace(details, name=erc20.read_name(answers[3]))

@@ -42,8 +42,8 @@ def route_verified(source: str, verdict: str, short_bps: int | None) -> None:
     """A route was simulated; `short_bps` is negative if it delivers less than promised."""
     metrics.verifications(source, verdict).inc()
     is_short = short_bps is not None and short_bps < 0
-    said = "as promised" if verdict == "answered" else verdict
-    count(Measure.SOURCE_CHECK, source, "below its promise" if is_short else said)
+    detail = "as promised" if verdict == "answered" else verdict
+    count(Measure.SOURCE_CHECK, source, "below its promise" if is_short else detail)
     if is_short:
         metrics.overquotes(source).inc()
 

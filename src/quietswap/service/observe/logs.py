@@ -68,9 +68,9 @@ def log_nothing() -> None:
 
 
 def _with_request(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:
-    asked = current.get()
-    if asked is not None:
-        line.setdefault("request", asked.request)
+    context = current.get()
+    if context is not None:
+        line.setdefault("request", context.request)
     return line
 
 
@@ -130,8 +130,8 @@ def log_request(**line: object) -> None:
         log.info("request_answered", **line)
         return
     now = datetime.now(UTC)
-    said = {**line, "event": "request_answered", "level": "info", "timestamp": now}
-    _lines.soon(_as_text(said) if _options.log_format == "console" else _as_json(said))
+    members = {**line, "event": "request_answered", "level": "info", "timestamp": now}
+    _lines.soon(_as_text(members) if _options.log_format == "console" else _as_json(members))
 
 
 def stop_buffering() -> None:

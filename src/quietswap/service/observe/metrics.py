@@ -251,12 +251,12 @@ def _resident(processes: Iterable[int]) -> float:
 
     It is the second number of https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html.
     """
-    pages, known = 0, False
+    pages, is_measured = 0, False
     for process in processes:
         with contextlib.suppress(OSError):  # the process ended, or the system is not Linux
             pages += int(Path(f"/proc/{process}/statm").read_text("ascii").split()[1])
-            known = True
-    return pages * resource.getpagesize() if known else math.nan
+            is_measured = True
+    return pages * resource.getpagesize() if is_measured else math.nan
 
 
 def _bury_the_dead(folder: Path) -> None:

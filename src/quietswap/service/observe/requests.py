@@ -12,29 +12,29 @@ def request_began(request_id: str, client: str | None = None) -> None:
 
 def revoked_key_used(key_id: str) -> None:
     """The current request has a revoked key. The id is not a secret."""
-    asked = current.get()
-    if asked is not None:
-        asked.revoked_key = key_id
+    context = current.get()
+    if context is not None:
+        context.revoked_key = key_id
 
 
 def key_recognised(key_id: str, client_id: str) -> None:
     """The current request has this key of this client. The ids are not secrets."""
-    asked = current.get()
-    if asked is not None:
-        asked.key, asked.client_id = key_id, client_id
+    context = current.get()
+    if context is not None:
+        context.key, context.client_id = key_id, client_id
 
 
 def wallet_rpc_token_recognised(token_id: str, client_id: str) -> None:
     """The current request has this token of the wallet RPC endpoint. The ids are not secrets."""
-    asked = current.get()
-    if asked is not None:
-        asked.key, asked.client_id = token_id, client_id
+    context = current.get()
+    if context is not None:
+        context.key, context.client_id = token_id, client_id
 
 
 def wallet_rpc_answered(method: str, code: int) -> None:
     """A wallet's call was answered; `method` is of the allow list or `other`, 0 is no error."""
-    known = code if code in _RPC_CODES else _NODE_ERROR
-    metrics.wallet_rpc_calls(method, str(known) if known else "OK").inc()
+    code_label = code if code in _RPC_CODES else _NODE_ERROR
+    metrics.wallet_rpc_calls(method, str(code_label) if code_label else "OK").inc()
 
 
 _NODE_ERROR = -32000
@@ -49,9 +49,9 @@ def key_uses_kept(reason: str) -> None:
 
 def request_refused(code: str) -> None:
     """The current request gets this error code."""
-    asked = current.get()
-    if asked is not None:
-        asked.code = code
+    context = current.get()
+    if context is not None:
+        context.code = code
 
 
 def request_unserved(request_id: str, route: str, reason: str) -> None:
@@ -69,27 +69,27 @@ def request_answered(endpoint: str, status: int, seconds: float) -> None:
 
     The length of a stream says nothing of how fast the service is: it is only logged.
     """
-    asked = current.get() or RequestContext("")
-    metrics.requests(endpoint, status, asked.code).inc()
+    context = current.get() or RequestContext("")
+    metrics.requests(endpoint, status, context.code).inc()
     if endpoint != "event_stream" or status != 200:
         metrics.request_seconds(endpoint).observe(seconds)
-    if asked.client_id is not None:
-        _count_for_client(asked.client_id, endpoint, asked.code)
-    name_request(endpoint, status, asked.request)
+    if context.client_id is not None:
+        _count_for_client(context.client_id, endpoint, context.code)
+    name_request(endpoint, status, context.request)
     if endpoint != "other" or status != 200:
         line: dict[str, object] = {
-            "request": asked.request,
+            "request": context.request,
             "endpoint": endpoint,
             "status": status,
-            "code": asked.code,
+            "code": context.code,
             "ms": round(seconds * 1000, 1),
-            "key": asked.key,
-            "client_id": asked.client_id,
+            "key": context.key,
+            "client_id": context.client_id,
         }
-        if asked.client is not None:
-            line["client"] = asked.client
-        if asked.revoked_key is not None:
-            line["revoked_key"] = asked.revoked_key
+        if context.client is not None:
+            line["client"] = context.client
+        if context.revoked_key is not None:
+            line["revoked_key"] = context.revoked_key
         log_request(**line)
 
 

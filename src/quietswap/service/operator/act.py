@@ -80,8 +80,8 @@ class OperatorActions:
 
     def _entry(self, operator: Operator, event: str, **details: str) -> AuditEntry:
         now = self._clock.now_ms()
-        who = {"operator": operator.name, "operatorId": operator.id}
-        return AuditEntry(f"aud_{now:012x}{secrets.token_hex(6)}", now, who, event, details)
+        actor = {"operator": operator.name, "operatorId": operator.id}
+        return AuditEntry(f"aud_{now:012x}{secrets.token_hex(6)}", now, actor, event, details)
 
     async def _check_file(self) -> None:
         try:

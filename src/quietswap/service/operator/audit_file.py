@@ -90,8 +90,8 @@ def has_room(path: Path | str) -> bool:
     """
     if not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH112, PTH113  a str, too
         return True
-    found = os.statvfs(path)
-    return found.f_blocks == 0 or found.f_bavail * found.f_frsize >= _ROOM
+    file_system = os.statvfs(path)
+    return file_system.f_blocks == 0 or file_system.f_bavail * file_system.f_frsize >= _ROOM
 
 
 def _append(handle: int, line: bytes) -> None:

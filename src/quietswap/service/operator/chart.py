@@ -75,8 +75,8 @@ def counts_of(
     A name without a style gets a colour.
     """
     slots = by_slot(rows)
-    found = {name_of(row) for row in rows}
-    named = {name: COLOURS[n % len(COLOURS)] for n, name in enumerate(sorted(found - {*styles}))}
+    present = {name_of(row) for row in rows}
+    named = {name: COLOURS[n % len(COLOURS)] for n, name in enumerate(sorted(present - {*styles}))}
     return [
         Series(
             name,
@@ -87,7 +87,7 @@ def counts_of(
             style,
         )
         for name, style in ({**styles} | named).items()
-        if name in found
+        if name in present
     ]
 
 

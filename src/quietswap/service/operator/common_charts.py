@@ -50,13 +50,13 @@ def inclusion_chart(window: FigureWindow) -> Markup:
 def answers_chart(window: FigureWindow) -> Markup:
     """Return what relays answered to submissions."""
     rows = window.of(Measure.RELAY_OUTCOME)
-    found = counts_of(window, rows, lambda r: r.detail.replace("_", " "), {"accepted": "good"})
-    return chart("Answers of relays", "submissions", window, found, stacked=True)
+    series = counts_of(window, rows, lambda r: r.detail.replace("_", " "), {"accepted": "good"})
+    return chart("Answers of relays", "submissions", window, series, stacked=True)
 
 
 def orders_chart(window: FigureWindow) -> Markup:
     """Return how orders ended, at the time of their end."""
     rows = [row for row in window.of(Measure.ORDER_MOVED) if row.detail in ENDS]
     styles = dict(ENDS.values())
-    found = counts_of(window, rows, lambda row: ENDS[row.detail][0], styles)
-    return chart("Orders by outcome", "orders", window, found, stacked=True)
+    series = counts_of(window, rows, lambda row: ENDS[row.detail][0], styles)
+    return chart("Orders by outcome", "orders", window, series, stacked=True)

@@ -85,8 +85,8 @@ class OperatorEndpoint:
             response = _refusal("This form cannot be used", 403, "It is old, or of another page.")
         except (StoreUnavailable, NodeUnavailable) as error:
             observe.request_unserved(scope["state"]["request_id"], self.name, str(error))
-            said = "The database does not answer. Try again in a few seconds."
-            response = _refusal("Not available", 503, said)
+            advice = "The database does not answer. Try again in a few seconds."
+            response = _refusal("Not available", 503, advice)
         except (RequestError, BodyMemoryFull):
             response = _refusal(*_UNREADABLE)
         await response(scope, receive, send)
@@ -117,8 +117,8 @@ class OperatorEndpoint:
         request = PageRequest(path.rstrip("/"), query_of(scope), session, token, form)
         if not request.is_text:
             return _refusal(*_UNREADABLE)
-        found = await (self.views.act(request) if method == "POST" else self.views.show(request))
-        return found or _refusal("Not found", 404, "There is no such page.")
+        response = await (self.views.act(request) if method == "POST" else self.views.show(request))
+        return response or _refusal("Not found", 404, "There is no such page.")
 
     def _login_form(self, fault: str | None = None, status: int = 200) -> Response:
         """Return the form with a token of its own: a page of another site has no such cookie."""
@@ -136,10 +136,10 @@ class OperatorEndpoint:
     async def _log_in(self, scope: Scope, receive: Receive) -> Response:
         form = await form_of(scope, receive, self.body_memory, "operator login")
         check_token(form, _login_token(self._form_secret(scope)))
-        found = await self.parts.sessions.log_in(form.get("secret", "").strip()[:200])
-        if found is None:
+        login = await self.parts.sessions.log_in(form.get("secret", "").strip()[:200])
+        if login is None:
             return await self._refused(scope)
-        _, session = found
+        _, session = login
         response = redirect("")
         lasts, secure = self.options.session_s, self.options.secure
         for header in (

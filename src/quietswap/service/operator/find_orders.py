@@ -36,8 +36,8 @@ class FindOrders:
         if _HASH.fullmatch(text):
             return _one("transaction hash", await self.orders.by_hash(text.lower()))
         if _WALLET.fullmatch(text):
-            found = await self.search.of_wallet(text, after, PAGE + 1)
-            return _page("wallet", found)
+            orders = await self.search.of_wallet(text, after, PAGE + 1)
+            return _page("wallet", orders)
         if (order := await self.orders.find(text)) is not None:
             return _one("order id", order)
         return await self._of_owner(text, after)
@@ -46,12 +46,12 @@ class FindOrders:
         key = await self.search.key(text)
         owners = [key.client_id] if key else [one.id for one in await self.clients.find(text)]
         if not owners:  # a session of the wallet page is deleted before its orders
-            found = await self.search.of_client(text, after, PAGE + 1)
-            return _page(f"client {text}", found) if found else FoundOrders("", ())
-        what = f"client of the API key {text}" if key else f"client {owners[0]}"
+            orders = await self.search.of_client(text, after, PAGE + 1)
+            return _page(f"client {text}", orders) if orders else FoundOrders("", ())
+        owner = f"client of the API key {text}" if key else f"client {owners[0]}"
         if len(owners) > 1:
-            what += f", the oldest of {len(owners)} clients with this name"
-        return _page(what, await self.search.of_client(owners[0], after, PAGE + 1))
+            owner += f", the oldest of {len(owners)} clients with this name"
+        return _page(owner, await self.search.of_client(owners[0], after, PAGE + 1))
 
     async def detail(self, order_id: str) -> OrderDetail | None:
         """Return one order with its events; None when unknown."""

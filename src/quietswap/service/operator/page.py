@@ -96,19 +96,19 @@ def _templates() -> "jinja2.Environment":
     """Return the templates. Each value in them goes through `_shown` and is escaped."""
     import jinja2  # here: a tenth of a start, for those who open the view
 
-    found = jinja2.Environment(
+    env = jinja2.Environment(
         loader=jinja2.PackageLoader("quietswap.service.operator"),
         autoescape=True,
         finalize=_shown,
         undefined=jinja2.StrictUndefined,
         auto_reload=False,
     )
-    found.globals |= {one.__name__: one for one in (share, spread, age, listed, cents, moment)}
-    found.globals |= {one.__name__: one for one in (difference_bps, format_ether, format_units)}
-    found.globals |= {"VIEWS": _VIEWS, "HOURS": HOURS, "NATIVE": NATIVE}
-    found.globals["json"] = lambda value: msgspec.json.encode(value).decode()
-    found.globals |= vars(found.get_template("macros.html").module)
-    return found
+    env.globals |= {one.__name__: one for one in (share, spread, age, listed, cents, moment)}
+    env.globals |= {one.__name__: one for one in (difference_bps, format_ether, format_units)}
+    env.globals |= {"VIEWS": _VIEWS, "HOURS": HOURS, "NATIVE": NATIVE}
+    env.globals["json"] = lambda value: msgspec.json.encode(value).decode()
+    env.globals |= vars(env.get_template("macros.html").module)
+    return env
 
 
 def render(template: str, **values: Any) -> Markup:

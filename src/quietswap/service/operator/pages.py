@@ -96,13 +96,13 @@ class Views:
                     await actions.resume_source(operator, name)
                     return redirect("/sources")
         except ActionRefused as refusal:
-            title, said, status = "Not done", f"Nothing was changed: {refusal}.", 409
+            title, outcome, status = "Not done", f"Nothing was changed: {refusal}.", 409
         except ActionUnrecorded as error:
             title, status = "Done, but not in the audit file", 200
-            said = f"It was done, and the audit log has it, but {error}."
+            outcome = f"It was done, and the audit log has it, but {error}."
         else:
             return None
-        return page("outcome.html", status, request=request, title=title, said=said, where=where)
+        return page("outcome.html", status, request=request, title=title, said=outcome, where=where)
 
     async def _overview(self, request: PageRequest) -> Response:
         """Show what needs attention first, then the figures of the last day."""
@@ -143,8 +143,8 @@ class Views:
 
     async def _orders(self, request: PageRequest) -> Response:
         text = _text(request)
-        found = await self.parts.orders(text, _place(request))
-        return page("orders.html", request=request, text=text, found=found)
+        orders = await self.parts.orders(text, _place(request))
+        return page("orders.html", request=request, text=text, found=orders)
 
     async def _order(self, request: PageRequest, order_id: str) -> Response | None:
         """Show what was promised, what the chain proved, and each event."""
@@ -166,7 +166,7 @@ class Views:
         window, reports, paused = await gather(
             parts.figures(_SOURCES, hours), parts.figures.reports(), parts.paused_sources.list()
         )
-        held = {one.name: one for one in paused}
+        pause_of = {one.name: one for one in paused}
         rows = [row for row in window.of(Measure.SOURCE_CHECK) if row.detail == _SHORT]
         short = chart.counts_of(window, rows, common_charts.subject, common_charts.colours(names))
         return page(
@@ -178,7 +178,7 @@ class Views:
                 chart.chart("Routes below their promise", "routes", window, short, stacked=True),
             ],
             found=[
-                _source(one, window, reports) | {"name": one, "held": held.get(one)}
+                _source(one, window, reports) | {"name": one, "held": pause_of.get(one)}
                 for one in names
             ],
         )
@@ -188,7 +188,7 @@ class Views:
         window, reports = await gather(
             self.parts.figures(_RELAY, hours), self.parts.figures.reports()
         )
-        known = {name for one in reports for name in one.state.get("relays", ())}
+        relay_names = {name for one in reports for name in one.state.get("relays", ())}
         return page(
             "relay.html",
             request=request,
@@ -207,7 +207,7 @@ class Views:
                     _circuits("relays", name, reports),
                     _last_miss(name, reports),
                 )
-                for name in sorted(known | {*window.subjects(Measure.RELAY_OUTCOME)})
+                for name in sorted(relay_names | {*window.subjects(Measure.RELAY_OUTCOME)})
             ],
             inclusion_charts=[
                 common_charts.inclusion_chart(window),
@@ -258,9 +258,9 @@ class Views:
 
     async def _clients(self, request: PageRequest) -> Response:
         text, now_ms = _text(request), self.clock.now_ms()
-        found = await self._found_clients(text, _place(request), day_of(now_ms))
-        shown = found[:_CLIENTS]
-        last = shown[-1].client if len(found) > _CLIENTS else None
+        clients = await self._found_clients(text, _place(request), day_of(now_ms))
+        shown = clients[:_CLIENTS]
+        last = shown[-1].client if len(clients) > _CLIENTS else None
         return page(
             "clients.html",
             request=request,
@@ -305,10 +305,10 @@ def _hours(request: PageRequest) -> int:
 
 def _place(request: PageRequest) -> OrderPlace | None:
     """Return the place that a link to the next page names; None for anything else."""
-    created, _, found = request.query.get("after", "").partition(".")
-    if not (created.isascii() and created.isdecimal() and len(created) <= 15 and found):
+    created, _, order_id = request.query.get("after", "").partition(".")
+    if not (created.isascii() and created.isdecimal() and len(created) <= 15 and order_id):
         return None
-    return OrderPlace(int(created), found[:100])
+    return OrderPlace(int(created), order_id[:100])
 
 
 def _concerns(
@@ -319,38 +319,38 @@ def _concerns(
     paused: Sequence[PausedSource],
 ) -> list[str]:
     """Return in words what an operator should look at, the worst first."""
-    said = [f"{name}: {check}" for name, check in health.checks.items() if check != "ok"]
-    said += [f"{name} took nothing: {words}" for name, words in health.warnings.items()]
+    concerns = [f"{name}: {check}" for name, check in health.checks.items() if check != "ok"]
+    concerns += [f"{name} took nothing: {words}" for name, words in health.warnings.items()]
     if not any(one.state.get("tracker") == "leading" for one in reports):
-        said.append("no process that reports here follows the orders")
+        concerns.append("no process that reports here follows the orders")
     unsafe = by_subject(row for row in window.of(Measure.SOURCE_CHECK) if row.detail == "unsafe")
-    said += [
+    concerns += [
         f"source {name}: {count} routes broke a fund safety rule in the last 24 hours"
         for name, count in sorted(unsafe.items())
     ]
     for status, (count, oldest) in sorted(open_orders.items()):
         if window.until_ms - oldest > _LONG_OPEN_MS:
             waits = age(window.until_ms - oldest)
-            said.append(f"an order is {status} for {waits} ({count} have this status)")
+            concerns.append(f"an order is {status} for {waits} ({count} have this status)")
     lag = [row for row in window.of(Measure.TRACKER_LAG) if row.at_ms == window.slots[-1]]
     behind = max((row.value for row in lag), default=0)
     if behind > _MOST_LAG:
-        said.append(f"the tracker was up to {behind} blocks behind in the current time slot")
-    said += [f"source {one.name} is paused by {one.paused_by}: {one.reason}" for one in paused]
-    return said
+        concerns.append(f"the tracker was up to {behind} blocks behind in the current time slot")
+    concerns += [f"source {one.name} is paused by {one.paused_by}: {one.reason}" for one in paused]
+    return concerns
 
 
 def _further_limits(limits: ClientLimits) -> list[tuple[str, str, str]]:
-    said = []
+    limit_texts = []
     if limits.requests_per_minute is not None:
-        said.append(f"{limits.requests_per_minute} requests a minute")
+        limit_texts.append(f"{limits.requests_per_minute} requests a minute")
     if limits.usd_cents_per_swap is not None:
-        said.append(f"{cents(limits.usd_cents_per_swap)} a swap")
+        limit_texts.append(f"{cents(limits.usd_cents_per_swap)} a swap")
     if limits.wallets:
-        said.append(f"{len(limits.wallets)} wallets only")
+        limit_texts.append(f"{len(limits.wallets)} wallets only")
     if limits.tokens:
-        said.append(f"{len(limits.tokens)} tokens only")
-    return [("further limits", "", ", ".join(said))] if said else []
+        limit_texts.append(f"{len(limits.tokens)} tokens only")
+    return [("further limits", "", ", ".join(limit_texts))] if limit_texts else []
 
 
 def _circuits(kind: str, name: str, reports: Sequence[ProcessReport]) -> dict[str, str]:
@@ -413,14 +413,14 @@ def _inclusion(window: FigureWindow) -> list[tuple[str, ...]]:
         spreads = spread(distribution(some), "blocks"), spread(distribution(times), "s")
         return name, str(sum(row.n for row in some)), *spreads
 
-    found = [of("all", blocks, seconds)]
+    inclusion_rows = [of("all", blocks, seconds)]
     for kind, column in (("endpoint", "subject"), ("tip", "detail")):
         for value in sorted({getattr(row, column) for row in blocks}):
             some, times = (
                 [row for row in rows if getattr(row, column) == value] for rows in (blocks, seconds)
             )
-            found.append(of(f"{kind} {value}", some, times))
-    return found
+            inclusion_rows.append(of(f"{kind} {value}", some, times))
+    return inclusion_rows
 
 
 def _ends(window: FigureWindow) -> Facts:

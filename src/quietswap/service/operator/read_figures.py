@@ -46,8 +46,8 @@ class ReadFigures:
 
     async def changes(self) -> int:
         """Return a number that changes when any process counted something."""
-        found = await self._figures.changes(self._clock.now_ms() - REPORTS_S * 1000)
-        return hash(tuple(sorted(found.items())))
+        counts = await self._figures.changes(self._clock.now_ms() - REPORTS_S * 1000)
+        return hash(tuple(sorted(counts.items())))
 
 
 def step_of(hours: int) -> int:

@@ -51,5 +51,5 @@ def moment(at_ms: object, otherwise: str = "–", form: str = "%Y-%m-%d %H:%M:%S
         at = datetime.fromtimestamp(at_ms / 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return str(at_ms)
-    said = Markup('<time datetime="{}">{}</time>')
-    return said.format(at.isoformat(timespec="milliseconds"), f"{at:{form}}")
+    element = Markup('<time datetime="{}">{}</time>')
+    return element.format(at.isoformat(timespec="milliseconds"), f"{at:{form}}")

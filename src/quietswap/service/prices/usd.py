@@ -83,13 +83,13 @@ class UsdPrices:
 
     async def usd(self, *tokens: Address) -> list[Decimal | None]:
         """Return USD per whole token, in order."""
-        known = {token: entry[0] for token in tokens if (entry := self._cache.get(token))}
-        missing = [token for token in dict.fromkeys(tokens) if token not in known]
+        usd_of = {token: entry[0] for token in tokens if (entry := self._cache.get(token))}
+        missing = [token for token in dict.fromkeys(tokens) if token not in usd_of]
         if missing:
             party = asking_party()
-            asked = (self._in_flight((each, party), partial(self._ask, each)) for each in missing)
-            known |= zip(missing, await asyncio.gather(*asked), strict=True)
-        return [known[token] for token in tokens]
+            lookups = (self._in_flight((each, party), partial(self._ask, each)) for each in missing)
+            usd_of |= zip(missing, await asyncio.gather(*lookups), strict=True)
+        return [usd_of[token] for token in tokens]
 
     async def by_pools(self, *tokens: Address) -> list[Decimal | None]:
         """Return USD per whole token by the pools alone, in order: no vendor can bend it."""
@@ -108,14 +108,14 @@ class UsdPrices:
         now, later = (others[:1], others[1:]) if has_feed else (others, [])
         at_once = [self._feeds, *now] if has_feed else list(now)
         answers = await asyncio.gather(*(source.usd(token) for source in at_once))
-        known = [price for price in answers if price is not None]
-        if len(known) == 1 and not has_feed and answers[0] is not None and token not in self._hubs:
+        prices = [price for price in answers if price is not None]
+        if len(prices) == 1 and not has_feed and answers[0] is not None and token not in self._hubs:
             return []  # by the pools alone
         for source in later:
-            is_enough = len(known) > 1 and _least_apart(known) <= _REFUSE
+            is_enough = len(prices) > 1 and _least_apart(prices) <= _REFUSE
             if not is_enough and (price := await source.usd(token)) is not None:
-                known.append(price)
-        return known
+                prices.append(price)
+        return prices
 
     def _agreed(self, token: Address, answers: Sequence[Decimal]) -> Decimal | None:
         if len(answers) < 2:
@@ -248,10 +248,10 @@ class CoinGecko:
         query = f"contract_addresses={address}&vs_currencies=usd&include_last_updated_at=true"
         path = f"/api/v3/simple/token_price/ethereum?{query}"
         answer = await self._api.get(path, dict[str, _CoinWire])
-        found = answer.get(address) if answer else None
-        if found is None or found.usd is None:
+        coin = answer.get(address) if answer else None
+        if coin is None or coin.usd is None:
             return None
-        return validated_price(found.usd, found.last_updated_at, self._clock.now_ms() // 1000)
+        return validated_price(coin.usd, coin.last_updated_at, self._clock.now_ms() // 1000)
 
 
 _LEAST_CONFIDENCE = Decimal("0.9")
@@ -278,7 +278,7 @@ class DefiLlama:
         """Return USD per whole token; None if unknown, stale, uncertain or unavailable."""
         coin = f"ethereum:{token}"
         answer = await self._api.get(f"/prices/current/{coin}?searchWidth=4h", _AnswerWire)
-        found = answer.coins.get(coin) if answer else None
-        if found is None or not found.confidence >= _LEAST_CONFIDENCE:
+        coin_price = answer.coins.get(coin) if answer else None
+        if coin_price is None or not coin_price.confidence >= _LEAST_CONFIDENCE:
             return None
-        return validated_price(found.price, found.timestamp, self._clock.now_ms() // 1000)
+        return validated_price(coin_price.price, coin_price.timestamp, self._clock.now_ms() // 1000)

@@ -75,18 +75,18 @@ class QuotePrice:
         name_tokens(ask.sell_token, ask.buy_token)
         await self.pauses.refresh()
         swap = ask.sell_token, ask.buy_token, ask.sell_amount
-        known = self._answers.get(swap)
-        if known is not None:
-            return known
+        cached = self._answers.get(swap)
+        if cached is not None:
+            return cached
         with service_unavailable():
             client_id = key.client_id
-            found = await self._in_flight((swap, ""), lambda: self._asked(client_id, ask, swap))
-            if found.is_partial and found.client_id != client_id:
+            answer = await self._in_flight((swap, ""), lambda: self._asked(client_id, ask, swap))
+            if answer.is_partial and answer.client_id != client_id:
                 own = swap, client_id
-                found = await self._in_flight(own, lambda: self._asked(client_id, ask, swap))
-            if isinstance(found.price, RequestError):
-                raise found.price.with_traceback(None)
-            return found.price
+                answer = await self._in_flight(own, lambda: self._asked(client_id, ask, swap))
+            if isinstance(answer.price, RequestError):
+                raise answer.price.with_traceback(None)
+            return answer.price
 
     async def _asked(self, client_id: str, ask: IndicativePriceRequest, swap: _Swap) -> _Outcome:
         # at once: unlike a quote's, this head may not be older than a block, so it is seldom cached

@@ -208,16 +208,16 @@ class FairBudget:
             self._visitors_today.clear()
         if limit is None:
             return True
-        left = limit - self._total_today
-        kept = _RESERVED_FROM_VISITORS if party.is_visitors else 0.0
+        rest = limit - self._total_today
+        reserved = _RESERVED_FROM_VISITORS if party.is_visitors else 0.0
         of_one, used = limit / _sharers(self._today, party.name), self._today[party.name]
         if party.is_visitors:
             of_one /= _sharers(self._visitors_today, party.member)
             used = self._visitors_today[party.member]
         if used >= of_one:
-            kept += _RESERVED_SHARE
+            reserved += _RESERVED_SHARE
         rest_of_day = 1 - now_ms % _DAY_MS / _DAY_MS
-        return left >= 1 and left - 1 >= int(limit * kept * rest_of_day)
+        return rest >= 1 and rest - 1 >= int(limit * reserved * rest_of_day)
 
     def _count_today(self, party: Party) -> None:
         self._total_today += 1

@@ -48,5 +48,5 @@ class SourcePauses:
 
 
 def reason_text(paused: PausedSource) -> str:
-    said = f": {paused.reason}" if paused.reason else ""
-    return f"paused by the operator of this service{said}"
+    stated_reason = f": {paused.reason}" if paused.reason else ""
+    return f"paused by the operator of this service{stated_reason}"

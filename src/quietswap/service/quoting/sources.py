@@ -199,10 +199,10 @@ class SourceFanOut(Generic[F]):
     async def wait(self, until_s: float, *, first: bool = False) -> None:
         """Wait for all sources (or with `first` for one more) until `until_s` after the start."""
         waiting = [task for task in self._tasks if not task.done()]
-        left = until_s - self.elapsed_s
-        if waiting and left > 0:
+        rest_s = until_s - self.elapsed_s
+        if waiting and rest_s > 0:
             when = asyncio.FIRST_COMPLETED if first else asyncio.ALL_COMPLETED
-            await asyncio.wait(waiting, timeout=left, return_when=when)
+            await asyncio.wait(waiting, timeout=rest_s, return_when=when)
         for task in self._tasks:
             if task.done() and not task.cancelled():
                 task.result()
@@ -216,7 +216,7 @@ class SourceFanOut(Generic[F]):
         return SourceAnswer(name, round(self.elapsed_s * 1000), miss=miss)
 
     async def _ask(self, source: Source) -> None:
-        name, found, miss = source.name, None, None
+        name, route, miss = source.name, None, None
         # here: no source waits for another's budget
         refusal = self._unfit(source.adapter) or await source.refusal(self._client_id)
         if refusal is not None:
@@ -224,14 +224,14 @@ class SourceFanOut(Generic[F]):
             self._answers[name] = SourceAnswer(name, 0, miss=miss, skipped=True)
             return
         try:
-            found = await observe.in_span("source", self._request(source.adapter), source=name)
+            route = await observe.in_span("source", self._request(source.adapter), source=name)
         except NoRoute as error:
             miss = error
         source.note(self._client_id, miss)
-        answer = SourceAnswer(name, round(self.elapsed_s * 1000), found=found, miss=miss)
+        answer = SourceAnswer(name, round(self.elapsed_s * 1000), found=route, miss=miss)
         if miss:
             observe.source_missed(name, miss.miss, miss.reason)
         observe.source_answered(name, miss.miss if miss else "answered", answer.latency_ms / 1000)
         self._answers[name] = answer
-        if found:
-            self._found(found)
+        if route:
+            self._found(route)

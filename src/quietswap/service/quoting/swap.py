@@ -82,26 +82,26 @@ def notes(
 
     `weighed`: gas could be converted into the buy token, so routes were compared net of gas.
     """
-    found = []
+    texts = []
     route = best.route
     if (
         buy not in WITHOUT_TRANSFER_FEE
         and measure(route.target, route.data) is not Measure.RECIPIENT
     ):
-        found.append(FEE_MAY_RISE)
+        texts.append(FEE_MAY_RISE)
     if best.verification is VerificationStatus.UNVERIFIED:
-        found.append("no simulation was possible: the amounts are the source's promise")
+        texts.append("no simulation was possible: the amounts are the source's promise")
     if rates != quoted:
-        found.append("the USD prices of the two tokens contradict the rate: they are not used")
+        texts.append("the USD prices of the two tokens contradict the rate: they are not used")
     if rates.buy is None or rates.eth is None:
-        found.append("no trustworthy USD price: routes were compared in the buy token")
+        texts.append("no trustworthy USD price: routes were compared in the buy token")
     if not weighed:
-        found.append(
+        texts.append(
             "gas was not weighed: of nearly equal outputs the one with least gas was taken"
         )
     if rates.buy is None and rates.sell is None:
-        found.append("no USD price of either token: the loss to a sandwich is unknown")
-    return tuple(found)
+        texts.append("no USD price of either token: the loss to a sandwich is unknown")
+    return tuple(texts)
 
 
 _GAS_PRICE_MAX_AGE_S = 24.0
@@ -178,12 +178,12 @@ class QuoteSwap:
         setting_task = asyncio.create_task(setting)
         try:
             collected = await self.collect_routes(key.client_id, request, ask.verified)
-            known = await setting_task
+            swap_setting = await setting_task
         finally:
             setting_task.cancel()
         if not collected.candidates:
             raise no_route_error(collected.reports, ask.sell_token, ask.buy_token)
-        quote = self._compose(request, collected, known, head)
+        quote = self._compose(request, collected, swap_setting, head)
         return replace(quote, batch=await batched_form(quote, collected))
 
     async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
@@ -303,8 +303,8 @@ class QuoteSwap:
 
 def _usd_cents(*values: Decimal | None) -> int | None:
     """Return the greater value of the two sides: a price that is too low must not hide a swap."""
-    known = [value for value in values if value is not None]
-    return to_cents(max(known)) if known else None
+    known_usd = [value for value in values if value is not None]
+    return to_cents(max(known_usd)) if known_usd else None
 
 
 def _params(

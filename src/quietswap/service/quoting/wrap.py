@@ -91,9 +91,9 @@ class QuoteWrap:
         Raises ValidationError with reason WOULD_REVERT: the wallet's code may refuse the ETH.
         """
         is_wrap = ask.operation is WrapOperation.WRAP
-        held = facts.eth_balance if is_wrap else facts.token_balance
+        balance = facts.eth_balance if is_wrap else facts.token_balance
         estimate = None
-        if held >= ask.amount:
+        if balance >= ask.amount:
             probe = _params(ask.operation, ask.amount, fees.WRAP_GAS_FLOOR, 0)
             try:
                 estimate = await self.chain.estimate_gas(ask.wallet, probe)

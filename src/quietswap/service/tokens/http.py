@@ -130,9 +130,9 @@ async def token_list(request: ApiRequest) -> TokensEnvelope:
 async def token_balances(request: ApiRequest) -> BalancesEnvelope:
     """Balances and router allowances of a wallet at one block."""
     wallet = requests.parse_wallet(request.path_params["userAddress"])
-    asked = parse_token_list(request.query_values(BalancesQuery))
-    found = await request.use.balances(request.key, wallet, asked)
-    return BalancesEnvelope(ok=True, data=balances_response(found))
+    tokens = parse_token_list(request.query_values(BalancesQuery))
+    holdings = await request.use.balances(request.key, wallet, tokens)
+    return BalancesEnvelope(ok=True, data=balances_response(holdings))
 
 
 @operation(
@@ -144,6 +144,6 @@ async def token_balances(request: ApiRequest) -> BalancesEnvelope:
 async def token_price(request: ApiRequest) -> PriceEnvelope:
     """Indicative price, without wallet, transaction or verification."""
     ask = parse_price(request.query_values(PriceQuery))
-    found = await request.use.price(request.key, ask)
-    data = quoting_http.price_response(found)
-    return PriceEnvelope(ok=True, data=data, timestamp=found.asked_at_ms)
+    price = await request.use.price(request.key, ask)
+    data = quoting_http.price_response(price)
+    return PriceEnvelope(ok=True, data=data, timestamp=price.asked_at_ms)

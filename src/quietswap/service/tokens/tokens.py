@@ -33,9 +33,9 @@ class ListTokens:
         """
         address = _address(search)
         if address is not None:
-            found = await self._one(address, key.client_id)
-            views = (found,) if found and offset == 0 else ()
-            return TokenPage(views, 1 if found else 0)
+            view = await self._one(address, key.client_id)
+            views = (view,) if view and offset == 0 else ()
+            return TokenPage(views, 1 if view else 0)
         tokens = self._catalogue.search(harmless(search, _LONGEST_SEARCH))
         page = tokens[offset : offset + limit]
         return TokenPage(tuple(self._listed(token) for token in page), len(tokens))

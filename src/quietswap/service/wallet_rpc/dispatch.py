@@ -48,12 +48,12 @@ def bound_visitor(call: Call) -> None:
         raise bad_parameters(f"call has only {', '.join(_MEMBERS)} {_ELSEWHERE}")
     if asked.get("to") is None:
         raise bad_parameters(f"call.to is missing: no contract is created {_ELSEWHERE}")
-    given = None if asked.get("gas") is None else int(asked["gas"], 16)
+    gas = None if asked.get("gas") is None else int(asked["gas"], 16)
     if call.method == "eth_estimateGas":
-        asked["gas"] = hex(min(given or MOST_ESTIMATE_GAS, MOST_ESTIMATE_GAS))
-    elif given is None:
+        asked["gas"] = hex(min(gas or MOST_ESTIMATE_GAS, MOST_ESTIMATE_GAS))
+    elif gas is None:
         asked["gas"] = hex(MOST_CALL_GAS)
-    elif given > MOST_CALL_GAS:
+    elif gas > MOST_CALL_GAS:
         raise bad_parameters(f"call.gas is at most {MOST_CALL_GAS} {_ELSEWHERE}")
     overrides = call.params[2] if len(call.params) > 2 else None
     for account in (overrides or {}).values():

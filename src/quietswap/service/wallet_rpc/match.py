@@ -89,10 +89,10 @@ class MatchTransaction:
         Raises ValidationError with reason NONCE_IN_USE, QUOTE_USED, QUOTE_EXPIRED or NO_MATCH, and
         ProviderUnavailable if the quote's relay is not configured any more.
         """
-        found = await self._match(token, signed, own, known)
-        if found.plan.tier not in self.relays:
+        match = await self._match(token, signed, own, known)
+        if match.plan.tier not in self.relays:
             raise ProviderUnavailable("this service no longer uses the relay of the quote")
-        return found
+        return match
 
     async def mined(self, token: WalletRpcToken, signed: SignedTransaction) -> PlannedOrder:
         """Return what a transaction becomes that a block has already, whatever is allowed now."""
@@ -112,9 +112,9 @@ class MatchTransaction:
         if signed.nonce in (*own.live, *own.at_large):
             found_at = await self.orders.contenders(token.client_id, signed.sender, signed.nonce)
             rivals = [order for order in found_at if order.tx_hash != signed.hash]
-            found = self._replacement(signed, rivals)
-            if found is not None:
-                return found
+            match = self._replacement(signed, rivals)
+            if match is not None:
+                return match
             for rival in rivals:
                 if not rival.status.is_terminal:
                     raise rules.nonce_in_use(rival)
@@ -178,8 +178,8 @@ class MatchTransaction:
     ) -> Sequence[IssuedQuote]:
         """Return the wallet's latest quotes with exactly this call, expired ones included."""
         call = unwrapped(signed.params, signed.sender)
-        found = await self._quotes(token, signed, call.to, call.data)
-        forms = [(quote, quote.form_of(signed.params)) for quote in found]
+        quotes = await self._quotes(token, signed, call.to, call.data)
+        forms = [(quote, quote.form_of(signed.params)) for quote in quotes]
         return [quote for quote, form in forms if rules.same_call(form, signed.params)]
 
     async def _needs(
@@ -192,9 +192,9 @@ class MatchTransaction:
         is_known = approval.spender in self.routers and self.tokens.get(approval.token) is not None
         if approval.amount == 0 and is_known:
             return True
-        found = await self._quotes(token, signed, approval.spender)
+        quotes = await self._quotes(token, signed, approval.spender)
         return any(
-            self._is_live(quote) and rules.is_approved_by(quote, approval) for quote in found
+            self._is_live(quote) and rules.is_approved_by(quote, approval) for quote in quotes
         )
 
     async def _quotes(

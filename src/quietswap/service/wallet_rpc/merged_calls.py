@@ -41,16 +41,16 @@ class MergedCalls:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def read(self, calls: Sequence[RpcCall], caller: Party) -> Sequence[NodeAnswer]:
-        found = self._callers.setdefault(caller, _Caller())
-        if found.in_flight >= self._at_once:
+        state = self._callers.setdefault(caller, _Caller())
+        if state.in_flight >= self._at_once:
             read = _Read(calls, asyncio.get_running_loop().create_future())
-            found.waiting.append(read)
+            state.waiting.append(read)
             return await read.answers
-        found.in_flight += 1
+        state.in_flight += 1
         try:
             return await self._send(calls, caller)
         finally:
-            self._landed(caller, found)
+            self._landed(caller, state)
 
     def _landed(self, name: Party, caller: _Caller) -> None:
         """Send what waits, as one batch; forget a caller without reads."""

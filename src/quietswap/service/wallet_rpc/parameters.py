@@ -126,10 +126,10 @@ def _members(
         rule = rules.get(member)
         if rule is None and closed:
             raise bad_parameters(f"{name} has members other than {', '.join(rules)}")
-        meant = next((known for known in rules if known.casefold() == member.casefold()), None)
-        if rule is None and meant:
+        spelling = next((known for known in rules if known.casefold() == member.casefold()), None)
+        if rule is None and spelling:
             # geth reads names in any case: such a member would escape its rule
-            raise bad_parameters(f"{name}.{meant} is written in another case")
+            raise bad_parameters(f"{name}.{spelling} is written in another case")
         if rule is not None and found is not None:
             rule(found, f"{name}.{member}")
 
@@ -242,10 +242,10 @@ class Parameters:
     def check(self, given: Sequence[Any]) -> None:
         if not self.required <= len(given) <= len(self.checks):
             most = len(self.checks)
-            wanted = str(most) if self.required == most else f"{self.required} to {most}"
+            counts = str(most) if self.required == most else f"{self.required} to {most}"
             names = ", ".join(name for name, _ in self.checks)
-            what = f"takes {wanted} ({names})" if names else "takes none"
-            raise bad_parameters(f"the method {what}, not {len(given)}")
+            rule = f"takes {counts} ({names})" if names else "takes none"
+            raise bad_parameters(f"the method {rule}, not {len(given)}")
         for value, (name, check) in zip(given, self.checks, strict=False):
             check(value, name)
 

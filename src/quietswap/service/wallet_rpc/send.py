@@ -99,25 +99,25 @@ class SendRawTransaction:
 
     async def _send(self, token: WalletRpcToken, signed: SignedTransaction) -> str:
         with _not_sent():
-            known = await self.core.orders.by_hash(signed.hash)
-            if known is not None and known.client_id != token.client_id:
+            order = await self.core.orders.by_hash(signed.hash)
+            if order is not None and order.client_id != token.client_id:
                 raise SignatureReplay
-        if known is not None:
-            known = await self._delivered(known)
-            if await self._is_answered(known):
-                return known.tx_hash
+        if order is not None:
+            order = await self._delivered(order)
+            if await self._is_answered(order):
+                return order.tx_hash
         try:
             with _not_sent():
-                found, ready = await self._check_in_turn(token, signed, known)
+                found, ready = await self._check_in_turn(token, signed, order)
         except RequestError as refusal:
             with _not_sent():
-                stored = await self.core.stored_meanwhile(signed, known)
-            if stored is None and known is None:
+                stored = await self.core.stored_meanwhile(signed, order)
+            if stored is None and order is None:
                 return await self._adopt(token, signed, refusal)
             if stored is None or stored.client_id != token.client_id:
                 raise
             return _hash_of(await self._delivered(stored))
-        return await self._deliver(signed, found, ready, known)
+        return await self._deliver(signed, found, ready, order)
 
     async def _adopt(
         self, token: WalletRpcToken, signed: SignedTransaction, refusal: RequestError
@@ -187,17 +187,17 @@ class SendRawTransaction:
         rules.check_intrinsic_gas(signed, is_amsterdam=head.is_amsterdam)
         rules.check_fee(signed, head.next_base_fee, self.match.policy.max_fee_per_gas)
         own = await core.orders.own_nonces(token.client_id, signed.sender)
-        found = await self.match(token, signed, own, known)
-        rules.check_bump(signed, [fee_cap(order) for order in found.replaces])
+        match = await self.match(token, signed, own, known)
+        rules.check_bump(signed, [fee_cap(order) for order in match.replaces])
         if (
-            found.spend.batched and not found.replaces
+            match.spend.batched and not match.replaces
         ):  # the preflight takes a gap for an open order
             latest = await core.chain.nonces([signed.sender])
             await core.check_gap(signed, latest[signed.sender], own)
-        ready = await self._preflight(signed, found, own)
-        if not found.replaces:
+        ready = await self._preflight(signed, match, own)
+        if not match.replaces:
             await core.check_gap(signed, ready.nonce, own)
-        return found, ready
+        return match, ready
 
     async def _preflight(
         self, signed: SignedTransaction, found: MatchedTransaction, own: OwnNonces

@@ -111,15 +111,15 @@ def _item(raw: bytes) -> Item:
         return Invalid('jsonrpc must be "2.0"')
     if not isinstance(request.method, str):
         return Invalid("method must be a string")
-    given = request.params
-    if given is not UNSET and given is not None and not isinstance(given, list | dict):
+    args = request.params
+    if args is not UNSET and args is not None and not isinstance(args, list | dict):
         return Invalid("params must be an array")
     if not request.id:
         return Notification()
     if not _is_id(request.id):
         return Invalid("id must be a string, a number or null")
-    params = given if isinstance(given, list) else []
-    return Call(bytes(request.id), request.method, params, by_name=isinstance(given, dict))
+    params = args if isinstance(args, list) else []
+    return Call(bytes(request.id), request.method, params, by_name=isinstance(args, dict))
 
 
 def _is_id(raw: msgspec.Raw) -> bool:

@@ -214,13 +214,15 @@ class WebSessionEndpoint(_PageEndpoint):
         with self.body_memory.reserve(_BODIES) as grow:
             timeout_s = self.options.body_timeout_s
             raw = await read_body(headers, receive, _MAX_BODY, timeout_s, grow)
-        given = parse_body(raw, contract.WebSessionBody).get("address")
-        if given is None:
+        wallet = parse_body(raw, contract.WebSessionBody).get("address")
+        if wallet is None:
             return None
         try:
-            return from_any_case(given)
+            return from_any_case(wallet)
         except BadAddress as error:
-            raise InvalidAddress(provided=given[:100], reason=str(error), field="address") from None
+            raise InvalidAddress(
+                provided=wallet[:100], reason=str(error), field="address"
+            ) from None
 
 
 STATUS_PATH = "/web/status"
@@ -234,12 +236,12 @@ class WebStatusEndpoint(_PageEndpoint):
     method = "GET"
 
     async def _answer(self, scope: Scope, receive: Receive, client: str) -> Answer:
-        checks, found = (await self.web.health()).checks, await self.web.inclusion()
+        checks, inclusion = (await self.web.health()).checks, await self.web.inclusion()
         record = None
-        if found is not None:
-            orders = min(found.count, MANY)
+        if inclusion is not None:
+            orders = min(inclusion.count, MANY)
             record = contract.InclusionRecord(
-                orders=orders, days=INCLUSION_DAYS, half_s=found.p50, most_s=found.p90
+                orders=orders, days=INCLUSION_DAYS, half_s=inclusion.p50, most_s=inclusion.p90
             )
         data = contract.WebStatusResponse(
             node=checks["node"] == "ok",

@@ -290,13 +290,13 @@ class WebhookWorker:
 
         Among equals, those that waited longest for their turn come first.
         """
-        taken = Counter(client_id for client_id, _ in self._running.values())
+        running = Counter(client_id for client_id, _ in self._running.values())
         ranked: list[tuple[int, Webhook]] = []
         for webhook in sorted(due, key=lambda one: self._turns.get(one.webhook_id, 0)):
-            place = taken[webhook.client_id]
+            place = running[webhook.client_id]
             if webhook.webhook_id in self._running or place >= self._per_client:
                 continue
-            taken[webhook.client_id] += 1
+            running[webhook.client_id] += 1
             ranked.append((place, webhook))
         ranked.sort(key=lambda one: one[0])  # stable: the turns decide among equals
         return [webhook for _, webhook in ranked[: self._parallel - len(self._running)]]

@@ -122,8 +122,8 @@ def _description(body: dict[str, Any]) -> str | None:
 async def webhook_create(request: ApiRequest) -> contract.WebhookCreatedEnvelope:
     """Send events to a URL of yours."""
     body = request.body  # the use case checks the URL
-    wanted = WebhookRequest(body["url"], _events(body.get("events")), _description(body))
-    webhook, secret = await request.use.webhooks.create(request.key, wanted)
+    ask = WebhookRequest(body["url"], _events(body.get("events")), _description(body))
+    webhook, secret = await request.use.webhooks.create(request.key, ask)
     data = created_webhook_response(webhook, secret)
     return contract.WebhookCreatedEnvelope(ok=True, data=data)
 
@@ -131,8 +131,8 @@ async def webhook_create(request: ApiRequest) -> contract.WebhookCreatedEnvelope
 @operation("GET /api/v1/mev/webhooks", "SERVICE_UNAVAILABLE")
 async def webhook_list(request: ApiRequest) -> contract.WebhookListEnvelope:
     """Your webhooks."""
-    found = await request.use.webhooks.list(request.key)
-    data = contract.WebhookListResponse(webhooks=tuple(map(webhook_response, found)))
+    webhooks = await request.use.webhooks.list(request.key)
+    data = contract.WebhookListResponse(webhooks=tuple(map(webhook_response, webhooks)))
     return contract.WebhookListEnvelope(ok=True, data=data)
 
 
@@ -182,6 +182,6 @@ async def webhook_deliveries(request: ApiRequest) -> contract.WebhookDeliveriesE
     query = request.query_values(contract.WebhookDeliveriesQuery)
     limit = parse_int(query, contract.WebhookDeliveriesQuery, "limit")
     offset = parse_int(query, contract.WebhookDeliveriesQuery, "offset")
-    found = await request.use.webhooks.deliveries(request.key, _id(request), limit, offset)
-    data = contract.DeliveriesResponse(deliveries=tuple(map(delivery_response, found)))
+    deliveries = await request.use.webhooks.deliveries(request.key, _id(request), limit, offset)
+    data = contract.DeliveriesResponse(deliveries=tuple(map(delivery_response, deliveries)))
     return contract.WebhookDeliveriesEnvelope(ok=True, data=data)

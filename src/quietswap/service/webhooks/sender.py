@@ -182,8 +182,8 @@ class WebhookSender:
         parts = self._parsed(url)
         try:
             async with asyncio.timeout(self._policy.timeout_s):
-                found = await self._checked_addresses(parts, client_id)
-                return await post(await self._connected(parts, found), parts, headers, body)
+                resolved = await self._checked_addresses(parts, client_id)
+                return await post(await self._connected(parts, resolved), parts, headers, body)
         except TimeoutError:
             raise DeliveryFailed(f"no complete answer in {self._policy.timeout_s:g} s") from None
         except OSError as error:
@@ -196,16 +196,16 @@ class WebhookSender:
         return parts
 
     async def _checked_addresses(self, url: WebhookUrl, client_id: str) -> Sequence[IpAddress]:
-        found = await self._resolver.resolve(url.host, client_id)
-        if not found:
+        resolved = await self._resolver.resolve(url.host, client_id)
+        if not resolved:
             raise ResolutionFailed("its host has no address")
-        for address in found:
+        for address in resolved:
             kind = addresses.refusal(address, allow_private=self._policy.allow_private)
             if kind is not None:
                 raise WebhookUrlRefused(f"its host has an address that is not public ({kind})")
             if url.scheme == "http" and not address.is_loopback:
                 raise WebhookUrlRefused("it must begin with https:// (http only to loopback)")
-        return found
+        return resolved
 
     async def _connected(self, url: WebhookUrl, found: Sequence[IpAddress]) -> Streams:
         """Connect to the first address that accepts a connection."""

@@ -162,9 +162,9 @@ class TrustedHostsMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            given = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-            if len(given) != 1 or not self._is_allowed(given[0]):
-                error = HostNotAllowed(provided=shown(given[0] if given else ""))
+            hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+            if len(hosts) != 1 or not self._is_allowed(hosts[0]):
+                error = HostNotAllowed(provided=shown(hosts[0] if hosts else ""))
                 response = error_response(error, "other")
                 request_id = b"x-request-id", request_id_of(scope).encode()
                 response.raw_headers += [request_id, *FIXED_HEADERS]
@@ -173,8 +173,8 @@ class TrustedHostsMiddleware:
         await self._app(scope, receive, send)
 
     def _is_allowed(self, host: str) -> bool:
-        found = _SPLIT.fullmatch(host)
-        name = found.group(1).lower().removesuffix(".") if found else ""
+        host_parts = _SPLIT.fullmatch(host)
+        name = host_parts.group(1).lower().removesuffix(".") if host_parts else ""
         return name in self._names or (self._addresses and _is_address(name))
 
 

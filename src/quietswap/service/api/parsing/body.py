@@ -119,9 +119,9 @@ class Field:
 
 def struct_fields(kind: type[msgspec.Struct]) -> tuple[msgspec.inspect.Field, ...]:
     """Return the members of a Struct with their types and limits."""
-    found = msgspec.inspect.type_info(kind)
-    assert isinstance(found, msgspec.inspect.StructType)
-    return found.fields
+    struct_type = msgspec.inspect.type_info(kind)
+    assert isinstance(struct_type, msgspec.inspect.StructType)
+    return struct_type.fields
 
 
 def unwrap(type_: msgspec.inspect.Type) -> msgspec.inspect.Type:
@@ -155,14 +155,14 @@ def body_fields(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
 
 
 def _field(member: msgspec.inspect.Field) -> Field:
-    found = unwrap(member.type)
+    inner_type = unwrap(member.type)
     inside: tuple[Field, ...] = ()
     untyped: tuple[str, ...] = ()
-    if isinstance(found, msgspec.inspect.StructType):
-        inside = body_fields(found.cls)
+    if isinstance(inner_type, msgspec.inspect.StructType):
+        inside = body_fields(inner_type.cls)
         names = {field.name for field in inside}
-        untyped = tuple(n.encode_name for n in found.fields if n.encode_name not in names)
-    kind, own = _KINDS[type(found)], _has_own_code(member.type)
+        untyped = tuple(n.encode_name for n in inner_type.fields if n.encode_name not in names)
+    kind, own = _KINDS[type(inner_type)], _has_own_code(member.type)
     return Field(member.encode_name, kind, member.required, own, inside, untyped)
 
 
@@ -199,9 +199,9 @@ def parse_body(raw: bytes, kind: type[msgspec.Struct]) -> dict[str, Any]:
 def _slips(
     value: dict[str, Any], fields: Sequence[Field], untyped: Sequence[str], prefix: str
 ) -> Iterator[Details]:
-    known = {field.name for field in fields} | set(untyped)
+    field_names = {field.name for field in fields} | set(untyped)
     try:
-        for name, right in find_misspelt(value, known):
+        for name, right in find_misspelt(value, field_names):
             yield {"field": prefix + name, "expected": prefix + right, "provided": name}
     except TooManyUnknownNames:
         most = f"at most {MOST_UNKNOWN} unknown members"
@@ -226,8 +226,8 @@ def malformed(faults: Sequence[Details]) -> ValidationError:
     elif where.endswith(provided):
         text = f"{where} is not a known field: did you mean {expected}?"
     else:
-        wanted, given = (_IN_WORDS.get(kind, f"a {kind}") for kind in (expected, provided))
-        text = f"{where} must be {wanted}, not {given}"
+        right, wrong = (_IN_WORDS.get(kind, f"a {kind}") for kind in (expected, provided))
+        text = f"{where} must be {right}, not {wrong}"
     if faults[1:]:
         text += f"; see also {', '.join(fault['field'] for fault in faults[1:])}"
     return ValidationError(f"the body is malformed: {text}", faults, reason="MALFORMED")
@@ -278,15 +278,15 @@ def _compare(
 ) -> None:
     for field in fields:
         path = prefix + field.name
-        found = value.get(field.name)
-        if found is None:
+        member = value.get(field.name)
+        if member is None:
             if field.required:
                 missing.append(path)
-        elif type(found) in field.kind.value:
-            _compare(found, field.inside, path + ".", missing, faults)
+        elif type(member) in field.kind.value:
+            _compare(member, field.inside, path + ".", missing, faults)
         elif not field.has_own_code:
             expected = field.kind.name.lower()
-            faults.append({"field": path, "expected": expected, "provided": _type_name(found)})
+            faults.append({"field": path, "expected": expected, "provided": _type_name(member)})
 
 
 def _type_name(value: Any) -> str:

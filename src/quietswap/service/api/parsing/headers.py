@@ -97,13 +97,13 @@ def is_same_origin(headers: Iterable[tuple[bytes, bytes]], *, needs_origin: bool
     false for those. The scheme is not compared, it may differ behind a proxy.
     """
     judged = [(name, value) for name, value in headers if name in _JUDGED]
-    found = dict(judged)
-    if len(found) < len(judged):  # a browser sends each of them once
+    by_name = dict(judged)
+    if len(by_name) < len(judged):  # a browser sends each of them once
         return False
-    site, origin = found.get(b"sec-fetch-site"), found.get(b"origin")
+    site, origin = by_name.get(b"sec-fetch-site"), by_name.get(b"origin")
     if origin is not None:
         _, _, host = origin.partition(b"://")
-        if host.lower() != found.get(b"host", b"").lower():
+        if host.lower() != by_name.get(b"host", b"").lower():
             return False
     if site is not None:
         return site == b"same-origin"

@@ -129,7 +129,7 @@ def parse_time(text: str, name: str) -> int:
 
     Raises InvalidParameter for other text, and for a time before 1970.
     """
-    wanted = "it must be a date as 2026-11-20 or a time as 2026-11-20T08:00:00Z, from 1970 on"
+    rule = "it must be a date as 2026-11-20 or a time as 2026-11-20T08:00:00Z, from 1970 on"
     try:
         # a space is also what a plus sign of an offset becomes in a query that is not encoded
         if not _TIME.fullmatch(text):
@@ -139,7 +139,7 @@ def parse_time(text: str, name: str) -> int:
         if unix_ms < 0:
             raise ValueError(text)
     except (ValueError, OverflowError) as error:
-        raise InvalidParameter(parameter=name, provided=shown(text), reason=wanted) from error
+        raise InvalidParameter(parameter=name, provided=shown(text), reason=rule) from error
     return unix_ms
 
 

@@ -90,10 +90,10 @@ def parse_token(text: str | None, field: str) -> Address:
 def parse_wallet(text: str, field: str = "userAddress") -> Address:
     """Return the wallet's address in `field`. Raises InvalidAddress unless it is exact EIP-55."""
     try:
-        found = addresses.parse(text)
-        if int(found, 16) == 0:
+        wallet = addresses.parse(text)
+        if int(wallet, 16) == 0:
             raise addresses.BadAddress("the zero address is no wallet")
-        return found
+        return wallet
     except addresses.BadAddress as error:
         raise errors.InvalidAddress(provided=shown(text), reason=str(error), field=field) from error
 
@@ -110,11 +110,11 @@ def parse_required_wallet(query: Mapping[str, str]) -> Address:
 def _integer_rule(kind: type[WireStruct], name: str) -> tuple[int, int, int]:
     """Return the default and the limits of an integer of a query."""
     field = next(field for field in struct_fields(kind) if field.encode_name == name)
-    found = unwrap(field.type)
-    assert isinstance(found, msgspec.inspect.IntType)
-    assert found.ge is not None
-    assert found.le is not None
-    return field.default, found.ge, found.le
+    int_type = unwrap(field.type)
+    assert isinstance(int_type, msgspec.inspect.IntType)
+    assert int_type.ge is not None
+    assert int_type.le is not None
+    return field.default, int_type.ge, int_type.le
 
 
 def parse_int(query: Mapping[str, str], kind: type[WireStruct], name: str) -> int:
@@ -128,12 +128,12 @@ def parse_int(query: Mapping[str, str], kind: type[WireStruct], name: str) -> in
         return default
     if text.isascii() and text.isdigit() and len(text) <= 10 and least <= int(text) <= most:
         return int(text)
-    wanted = (
+    rule = (
         f"it must be {least}"
         if least == most
         else f"it must be a whole number from {least} to {most}"
     )
-    raise errors.InvalidParameter(parameter=name, provided=shown(text), reason=wanted, maximum=most)
+    raise errors.InvalidParameter(parameter=name, provided=shown(text), reason=rule, maximum=most)
 
 
 def parse_status_filter(query: Mapping[str, str]) -> OrderStatus | None:

@@ -52,9 +52,9 @@ class TransferFeeMeter:
 
     async def __call__(self, token: Address, decimals: int, nodes: NodeReads) -> TransferFee:
         """Return the fee of one token. Where the node cannot simulate, the fee is unknown."""
-        known = self._fees.get(token)
-        if known is not None:
-            return known
+        fee = self._fees.get(token)
+        if fee is not None:
+            return fee
         return await self._in_flight(token, lambda: self._measured(token, decimals, nodes))
 
     async def _measured(self, token: Address, decimals: int, nodes: NodeReads) -> TransferFee:
@@ -73,22 +73,22 @@ class TransferFeeMeter:
         wallet, payer, collector = (next_block.unused_address(self._below) for _ in range(3))
         part = max(10 ** min(decimals, _MOST_WHOLE_DECIMALS), _LEAST_PART)
         part = next_block.plausible_amount(part, self._below)
-        held = next_block.plausible_amount(_SPENT_PARTS * part, self._below)
+        balance = next_block.plausible_amount(_SPENT_PARTS * part, self._below)
         probe = TransferFeeProbe(
             addresses.from_bytes(wallet), addresses.from_bytes(payer), collector, token, part
         )
-        [result] = await nodes.batch([_call(probe, place, held)])
+        [result] = await nodes.batch([_call(probe, place, balance)])
         if isinstance(result, RpcErrorObject):
             return _UNKNOWN
         before, *steps = codec.read_calls(result, 1 + STEPS)
-        if before.number != held:
+        if before.number != balance:
             return _UNKNOWN  # the token does not read its balance from this slot
         sent, paid, back, moved, collected = steps
         if any(not step.succeeded or step.number == 0 for step in (sent, moved)):
             return TransferFee(reverts=True)
         if not paid.succeeded or back.number is None or collected.number is None:
             return TransferFee(reverts=True)
-        gone = lost(part, held, back.number, collected.number)
+        gone = lost(part, balance, back.number, collected.number)
         return TransferFee(bps=-(-gone * BPS // part))
 
 
