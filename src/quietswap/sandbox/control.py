@@ -88,10 +88,10 @@ class ControlApi:
             case "GET /relay":
                 return {relay.name: await self._holdings(relay) for relay in self.builder.relays}
             case "GET /mempool-leaks":
-                given = {
+                relayed = {
                     held.transaction.hash for relay in self.builder.relays for held in relay.pool
                 }
-                return {"leaks": sorted(one for one in given if one in self.builder.public)}
+                return {"leaks": sorted(one for one in relayed if one in self.builder.public)}
             case "GET /searcher":
                 return self.builder.searcher.attacks
         return None
@@ -107,10 +107,10 @@ class ControlApi:
         return {"pair": pair, "usd": usd, "age": age}
 
     async def _holdings(self, relay: SandboxRelay) -> Any:
-        held = list(relay.pool)
-        hashes = [one.transaction.hash for one in held]
+        pool = list(relay.pool)
+        hashes = [one.transaction.hash for one in pool]
         receipts = await self.builder.chain.rpc.each("eth_getTransactionReceipt", hashes)
-        rows = [_row(one, receipt) for one, receipt in zip(held, receipts, strict=True)]
+        rows = [_row(one, receipt) for one, receipt in zip(pool, receipts, strict=True)]
         return {"transactions": rows, "refused": relay.pool.refused}
 
 

@@ -184,8 +184,8 @@ def members(part: str) -> tuple[str, ...]:
     if part in PARTS:
         return (part,)
     if part not in GROUPS:
-        known = ", ".join((*PARTS, *GROUPS))
-        raise UnknownFault(f"there is no part {part}; there are {known}")
+        choices = ", ".join((*PARTS, *GROUPS))
+        raise UnknownFault(f"there is no part {part}; there are {choices}")
     return GROUPS[part]
 
 
@@ -195,8 +195,8 @@ def parse(part: str, text: str) -> Fault:
     name, _, argument = text.partition(":")
     kind = next((k for k in REGISTRY if k.name == name and parts <= set(k.parts)), None)
     if kind is None:
-        known = ", ".join(k.name for k in REGISTRY if parts <= set(k.parts))
-        raise UnknownFault(f"{part} has no fault {name}; it has {known}")
+        names = ", ".join(k.name for k in REGISTRY if parts <= set(k.parts))
+        raise UnknownFault(f"{part} has no fault {name}; it has {names}")
     argument = argument or kind.default or ""
     if not kind.takes.accepts(argument):
         raise UnknownFault(f"{part}={text}: write {kind.spelling}")

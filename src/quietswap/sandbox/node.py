@@ -77,8 +77,8 @@ class _Fork:
         """Return the number of the requested block when it is one of the fork's own."""
         own = range(self.base + 1, head + 1)
         if method in {"eth_getBlockByNumber", "eth_getBlockReceipts"}:
-            asked = params[0] if params else None
-            number = head if asked in _NEWEST else _number(asked)
+            block = params[0] if params else None
+            number = head if block in _NEWEST else _number(block)
             return number if number in own else None
         if method == "eth_getBlockByHash":
             return next((n for n in own if [_own_hash(n)] == params[:1]), None)
@@ -101,14 +101,14 @@ def _rewritten(number: int, method: str, params: list[Any]) -> list[Any]:
         return [params[0] | {"toBlock": hex(min(number, _number(params[0].get("toBlock"))))}]
     if at is None or len(params) < at:
         return params
-    asked = params[at] if len(params) > at else None
-    return [*params[:at], hex(number) if asked in _NEWEST else asked, *params[at + 1 :]]
+    block = params[at] if len(params) > at else None
+    return [*params[:at], hex(number) if block in _NEWEST else block, *params[at + 1 :]]
 
 
 def _asked_above(number: int, method: str, params: list[Any]) -> bool:
     at = _BLOCK_AT.get(method)
-    asked = params[at] if at is not None and len(params) > at else None
-    return isinstance(asked, str) and asked.startswith("0x") and _number(asked) > number
+    block = params[at] if at is not None and len(params) > at else None
+    return isinstance(block, str) and block.startswith("0x") and _number(block) > number
 
 
 def _number(tag: Any) -> int:
@@ -230,9 +230,9 @@ def _guarded(answer: rpc_server.Method) -> rpc_server.Method:
 def _ends_anvil(method: str, params: list[Any] | None) -> bool:
     """Whether the call sets code that ends anvil with a panic: alone, or within a whole state."""
     match method, params:
-        case "anvil_setCode" | "hardhat_setCode", [_, code, *_]:
+        case ["anvil_setCode" | "hardhat_setCode", [_, code, *_]]:
             state = b'"code":"0x%s"' % _hex_bytes(code).hex().encode()
-        case "anvil_loadState" | "hardhat_loadState", [packed, *_]:
+        case ["anvil_loadState" | "hardhat_loadState", [packed, *_]]:
             state = _hex_bytes(packed)
             with contextlib.suppress(OSError, EOFError, zlib.error):
                 state = gzip.decompress(state)

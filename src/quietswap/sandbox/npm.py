@@ -137,11 +137,13 @@ def _npm() -> str:
             f"Node {_OLDEST_NODE} or newer with npm is not on the PATH: install it "
             "(https://nodejs.org), then run `quietswap sandbox --install` again"
         )
-    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
-    major = said.strip().removeprefix("v").partition(".")[0]
+    version = subprocess.run(
+        [node, "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    major = version.strip().removeprefix("v").partition(".")[0]
     if not major.isdecimal() or int(major) < _OLDEST_NODE:
         raise InstallFailed(
-            f"Node {said.strip() or 'of unknown version'} is too old: the sandbox needs "
+            f"Node {version.strip() or 'of unknown version'} is too old: the sandbox needs "
             f"{_OLDEST_NODE} or newer"
         )
     return npm
@@ -160,7 +162,7 @@ def _run(npm: str, folder: Path, on_package: Callable[[], object]) -> None:
             if line.startswith("npm error"):
                 lines.append(line.removeprefix("npm error").strip())
     if process.returncode:
-        said = " ".join(line for line in lines if line)[:300]
+        output = " ".join(line for line in lines if line)[:300]
         raise InstallFailed(
-            f"npm failed with exit code {process.returncode}: {said or 'no message'}"
+            f"npm failed with exit code {process.returncode}: {output or 'no message'}"
         )

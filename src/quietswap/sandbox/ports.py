@@ -74,16 +74,18 @@ class Ports:
 
     def moved(self, facts: Mapping[str, Any]) -> list[str]:
         """Return a line for each address in `facts` whose port differs from the usual one."""
-        wanted = {"baseUrl": ("the API", API)} if self.api is None else {}
-        wanted |= {
+        addresses = {"baseUrl": ("the API", API)} if self.api is None else {}
+        addresses |= {
             "rpcUrl": ("the node", self.parts().get("node", 0)),
             "relayUrl": ("the relay", self.parts().get("relay", 0)),
             "controlUrl": ("the control address", self.parts().get("control", 0)),
         }
-        found = ((what, port, urlsplit(facts[name]).port) for name, (what, port) in wanted.items())
+        actual_ports = (
+            (what, port, urlsplit(facts[name]).port) for name, (what, port) in addresses.items()
+        )
         return [
             f"port {port} is in use: {what} is on {actual}"
-            for what, port, actual in found
+            for what, port, actual in actual_ports
             if port and actual != port
         ]
 

@@ -118,24 +118,24 @@ class RelayPool:
     async def accept(self, raw: bytes, terms: SubmissionOptions) -> RelayTransaction:
         """Hold a transaction. Raises RpcError with geth's message when it is rejected."""
         transaction = _decoded(raw)
-        known = self._by_hash.get(transaction.hash)
-        if known is not None:
-            known.submissions += 1
+        earlier = self._by_hash.get(transaction.hash)
+        if earlier is not None:
+            earlier.submissions += 1
         try:
             await self._check(transaction)
         except RpcError:
-            if known is None:
+            if earlier is None:
                 self.refused[transaction.hash] = self.refused.get(transaction.hash, 0) + 1
             raise
         cancellation = self._soft_cancelled(transaction, terms)
-        return cancellation or self._take(known, transaction, terms)
+        return cancellation or self._take(earlier, transaction, terms)
 
     def cancel(self, tx_hash: str) -> bool:
         """Stop offering a transaction, and return whether it was held."""
-        held = self._by_hash.get(tx_hash)
-        if held is None or not held.is_held:
+        pending = self._by_hash.get(tx_hash)
+        if pending is None or not pending.is_held:
             return False
-        held.state = RelayTransactionState.CANCELLED
+        pending.state = RelayTransactionState.CANCELLED
         return True
 
     def offers(self, block: int) -> list[RelayTransaction]:
@@ -164,10 +164,14 @@ class RelayPool:
             if not _outbids(transaction, rival.transaction):
                 raise refusal("replacement transaction underpriced")
             rival.state = RelayTransactionState.REPLACED
-        held = known or RelayTransaction(transaction, terms)
-        held.state, held.terms, held.simulation_error = RelayTransactionState.HELD, terms, None
-        self._by_hash[transaction.hash] = self._by_slot[transaction.slot] = held
-        return held
+        pending = known or RelayTransaction(transaction, terms)
+        pending.state, pending.terms, pending.simulation_error = (
+            RelayTransactionState.HELD,
+            terms,
+            None,
+        )
+        self._by_hash[transaction.hash] = self._by_slot[transaction.slot] = pending
+        return pending
 
     def _soft_cancelled(
         self, transaction: Transaction, terms: SubmissionOptions
@@ -179,9 +183,9 @@ class RelayPool:
         if not (is_possible and is_to_self and is_empty and rival and rival.is_held):
             return None
         rival.state = RelayTransactionState.CANCELLED
-        held = RelayTransaction(transaction, terms, state=RelayTransactionState.CANCELLED)
-        self._by_hash[transaction.hash] = held
-        return held
+        cancelled = RelayTransaction(transaction, terms, state=RelayTransactionState.CANCELLED)
+        self._by_hash[transaction.hash] = cancelled
+        return cancelled
 
     async def _check(self, transaction: Transaction) -> None:
         fields, cost = transaction.fields, transaction.cost
@@ -200,8 +204,8 @@ class RelayPool:
             _check_gas(fields)
         if fields.nonce < nonce:
             raise refusal(f"nonce too low: next nonce {nonce}, tx nonce {fields.nonce}")
-        held = self._by_hash.get(transaction.hash)
-        if held is not None and held.is_held:
+        pending = self._by_hash.get(transaction.hash)
+        if pending is not None and pending.is_held:
             raise refusal("already known")
         if balance < cost:
             text = f"balance {balance}, tx cost {cost}, overshot {cost - balance}"
@@ -291,14 +295,14 @@ class SandboxRelay:
             return close_silently
 
     async def status(self, tx_hash: str) -> dict[str, Any]:
-        held = self.pool.get(tx_hash)
-        if held is None or held.state is RelayTransactionState.LOST:
+        pending = self.pool.get(tx_hash)
+        if pending is None or pending.state is RelayTransactionState.LOST:
             return _unknown(tx_hash)
         receipt = await self._rpc.call("eth_getTransactionReceipt", tx_hash)
-        failed = not held.is_held or held.reported_failed
-        page = _page(held, "INCLUDED" if receipt else "FAILED" if failed else "UNKNOWN")
-        if receipt and held.refund_wei:
-            page |= {"backruns": 1, "refund": held.refund_wei / 10**18}
+        failed = not pending.is_held or pending.reported_failed
+        page = _page(pending, "INCLUDED" if receipt else "FAILED" if failed else "UNKNOWN")
+        if receipt and pending.refund_wei:
+            page |= {"backruns": 1, "refund": pending.refund_wei / 10**18}
         return page
 
     async def _call(self, name: str, params: list[Any], terms: SubmissionOptions) -> Any:
@@ -318,10 +322,10 @@ class SandboxRelay:
         fault = self._active_faults.of(self.name)
         if fault is not None and fault.kind == "refuse":
             raise refusal(fault.argument)
-        held = await self.pool.accept(raw, terms)
+        pending = await self.pool.accept(raw, terms)
         if fault is not None:
-            await self._spoil(held, fault)
-        return held.transaction.hash
+            await self._spoil(pending, fault)
+        return pending.transaction.hash
 
     async def _spoil(self, held: RelayTransaction, fault: Fault) -> None:
         match fault.kind:
@@ -352,10 +356,10 @@ class SandboxRelay:
 
     async def _transaction(self, tx_hash: str) -> Any:
         mined = await self._rpc.call("eth_getTransactionByHash", tx_hash)
-        held = self.pool.get(tx_hash)
-        if mined is not None or held is None or not held.is_held:
+        pending = self.pool.get(tx_hash)
+        if mined is not None or pending is None or not pending.is_held:
             return mined
-        return _unsigned(held)
+        return _unsigned(pending)
 
 
 def _terms(endpoint: str, query: dict[str, str]) -> SubmissionOptions:

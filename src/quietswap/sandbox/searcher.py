@@ -161,8 +161,10 @@ class Searcher:
     ) -> list[Bundle]:
         unharmed = (await simulate(self._chain.rpc, [*before, victim]))[-1]
         swaps = unharmed.v2_swaps() if unharmed.succeeded else []
-        found = [await self._attack_on(swap, before, victim, base_fee, unharmed) for swap in swaps]
-        return [bundle for bundle in found if bundle]
+        bundles = [
+            await self._attack_on(swap, before, victim, base_fee, unharmed) for swap in swaps
+        ]
+        return [bundle for bundle in bundles if bundle]
 
     async def _attack_on(
         self,
@@ -223,8 +225,8 @@ def _attack(bundle: Bundle, block: int, results: Sequence[ExecutionResult]) -> d
     USD at genesis prices.
     """
     front, victim, back = results
-    entered, left = front.v2_swaps()[0], back.v2_swaps()[0]
-    profit = left.amount_out - entered.amount_in
+    entered, closed = front.v2_swaps()[0], back.v2_swaps()[0]
+    profit = closed.amount_out - entered.amount_in
     token, expected = _output(bundle.unharmed, bundle.victim.sender)
     received = victim.gains(bundle.victim.sender).get(token, 0)
     return {

@@ -113,15 +113,15 @@ class ServiceProcess:
         the start of Python.
         """
         program = (sys.executable, "-m", "quietswap.cli.sandbox_access", str(self.settings))
-        told = await _output("access", (*program, *wallets), "\n".join((operator, *secrets)))
-        return json.loads(told)  # type: ignore[no-any-return]
+        access = await _output("access", (*program, *wallets), "\n".join((operator, *secrets)))
+        return json.loads(access)  # type: ignore[no-any-return]
 
     async def migrate(self) -> None:
         await self._command("migrate")
 
     async def _command(self, *words: str) -> bytes:
-        whole = (*self._program, *words, "--settings", str(self.settings))
-        return await _output(f"quietswap {' '.join(words)}", whole, "")
+        command = (*self._program, *words, "--settings", str(self.settings))
+        return await _output(f"quietswap {' '.join(words)}", command, "")
 
     async def start(self) -> None:
         with self._log.open("wb") as log:
@@ -175,8 +175,8 @@ async def _output(name: str, words: Sequence[str], typed: str) -> bytes:
     )  # fmt: skip
     out, err = await process.communicate(typed.encode())
     if process.returncode:
-        why = err.decode().strip().rpartition("Error: ")[2]  # without the command's usage
-        raise ServiceFailed(f"{name}: {why[-500:]}")
+        reason = err.decode().strip().rpartition("Error: ")[2]  # without the command's usage
+        raise ServiceFailed(f"{name}: {reason[-500:]}")
     return out
 
 
@@ -240,13 +240,13 @@ class SandboxStack:
         service = ServiceProcess(settings, port)
         self._stack.push_async_callback(service.stop)
         self.stage, self.service = stage, service
-        operator, known = "sandbox", (API_KEY, WALLET_RPC_SECRET, OPERATOR_SECRET)
+        operator, access_secrets = "sandbox", (API_KEY, WALLET_RPC_SECRET, OPERATOR_SECRET)
         if self.stores is not None:
             await service.migrate()
             # a database that outlives the sandbox gets no public secret, and may have this operator
-            operator, known = f"sandbox-{secrets.token_hex(4)}", ("", "", "")
+            operator, access_secrets = f"sandbox-{secrets.token_hex(4)}", ("", "", "")
         wallets = [one.address for one in stage.wallets]
-        creating = service.create_access(wallets, operator, known)
+        creating = service.create_access(wallets, operator, access_secrets)
         access, _ = await asyncio.gather(creating, service.start())
         return {
             "baseUrl": service.url,

@@ -145,8 +145,8 @@ async def mine(rpc: SandboxRpcClient, timestamp: int | None = None) -> int:
     parent's. The next block's base fee follows EIP-1559, but is at least BASE_FEE_FLOOR.
     """
     earliest = int((await rpc.head())["timestamp"], 16) + 1
-    wanted = int(time.time()) if timestamp is None else timestamp
-    await rpc.call("evm_mine", {"timestamp": max(earliest, wanted)})
+    clock_s = int(time.time()) if timestamp is None else timestamp
+    await rpc.call("evm_mine", {"timestamp": max(earliest, clock_s)})
     head = await rpc.head()
     await hold_base_fee(rpc, head)
     return int(head["number"], 16)

@@ -97,8 +97,8 @@ class LocalChain:
         return abi.word(await self.call(token, abi.call("balanceOf(address)", owner)), 0)
 
     async def allowance(self, token: Address, owner: str, spender: str) -> int:
-        asked = abi.call("allowance(address,address)", owner, spender)
-        return abi.word(await self.call(token, asked), 0)
+        calldata = abi.call("allowance(address,address)", owner, spender)
+        return abi.word(await self.call(token, calldata), 0)
 
     async def set_price(self, pair: str, usd: Decimal, updated_at: int = 0) -> None:
         await self.rpc.batch(list(pools.answers(pair, usd, updated_at)))

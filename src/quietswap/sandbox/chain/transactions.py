@@ -145,9 +145,9 @@ def _pending(tx: dict[str, Any]) -> Transaction:
 
 async def raws(rpc: SandboxRpcClient, hashes: Iterable[str]) -> dict[str, bytes]:
     """Return the signed bytes of the transactions that the node has, pending or mined."""
-    asked = list(hashes)
-    found = await rpc.each("eth_getRawTransactionByHash", asked)
-    return {one: bytes.fromhex(raw[2:]) for one, raw in zip(asked, found, strict=True) if raw}
+    requested = list(hashes)
+    signed = await rpc.each("eth_getRawTransactionByHash", requested)
+    return {one: bytes.fromhex(raw[2:]) for one, raw in zip(requested, signed, strict=True) if raw}
 
 
 _TRANSFER = "0x" + keccak256(b"Transfer(address,address,uint256)").hex()

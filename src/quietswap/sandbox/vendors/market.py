@@ -89,8 +89,8 @@ class PricedRoute:
 @lru_cache(maxsize=1024)
 def routes_between(sell: Address, buy: Address, max_hops: int = 2) -> tuple[PoolRoute, ...]:
     """Return every route without a repeated token, the shortest first."""
-    found = [PoolRoute(hops) for hops in _walks(sell, buy, max_hops, (sell,))]
-    return tuple(sorted(found, key=lambda route: len(route.hops)))
+    routes = [PoolRoute(hops) for hops in _walks(sell, buy, max_hops, (sell,))]
+    return tuple(sorted(routes, key=lambda route: len(route.hops)))
 
 
 def _walks(
@@ -128,8 +128,8 @@ async def amount_out(chain: "LocalChain", route: PoolRoute, amount: int) -> int:
 async def amounts_out(chain: "LocalChain", routes: Sequence[PoolRoute], amount: int) -> list[int]:
     """Return the output of each route at the latest block, by one call of a contract."""
     hops = [[hop.words for hop in route.hops] for route in routes]
-    asked = abi.call(f"quote({_HOPS}[],uint256)", hops, amount)
-    return abi.uints(await chain.call(contract_addresses.QUOTER, asked))
+    calldata = abi.call(f"quote({_HOPS}[],uint256)", hops, amount)
+    return abi.uints(await chain.call(contract_addresses.QUOTER, calldata))
 
 
 _SMALL_USD = Decimal(10)
@@ -157,12 +157,12 @@ class Market:
         if not routes:
             raise NoPrice(token.symbol)
         best = routes[0]
-        kept = Decimal(1)
+        after_fees = Decimal(1)
         for hop in best.route.hops:
-            kept *= 1 - Decimal(hop.pool.fee) / 1_000_000
+            after_fees *= 1 - Decimal(hop.pool.fee) / 1_000_000
         whole_in = Decimal(small).scaleb(-token.decimals)
         whole_out = Decimal(best.amount_out).scaleb(-USDC.decimals)
-        return whole_out / kept / whole_in
+        return whole_out / after_fees / whole_in
 
     async def gas_price(self) -> int:
         """Return the base fee in wei per gas unit."""
@@ -300,12 +300,12 @@ class CoinGeckoStub(_Quotes):
         """Answer one request. Keys are lower case, and unknown tokens are left out."""
         if (request.method, request.path) != ("GET", _GECKO_PATH):
             return json_reply({"status": {"error_code": 404, "error_message": "Not Found"}}, 404)
-        wanted = request.query.get("contract_addresses", "").split(",")
+        contracts = request.query.get("contract_addresses", "").split(",")
         if request.query.get("vs_currencies", "usd").lower() != "usd":
             return json_reply({})
         dated = request.query.get("include_last_updated_at", "false").lower() == "true"
         found: dict[str, Any] = {}
-        for text, token in self._known(wanted):
+        for text, token in self._known(contracts):
             when = {"last_updated_at": self._timestamp()} if dated else {}
             found[text.lower()] = {"usd": await self._usd(token)} | when
         return json_reply(found)

@@ -146,13 +146,13 @@ def _token(token: SandboxToken) -> dict[str, Any]:
 
 
 def _protocols(offer: base.PriceQuote) -> list[dict[str, Any]]:
-    found = []
+    protocols = []
     for at, hop in enumerate(offer.route.hops):
         names = [{"name": "UNISWAP_V3" if hop.pool.v3 else "UNISWAP_V2", "part": 100}]
         ends = {"dst": hop.token_out.lower(), "fromTokenId": at, "toTokenId": at + 1}
         step = {"part": 100} | ends | {"protocols": names}
-        found.append({"token": hop.token_in.lower(), "hops": [step]})
-    return found
+        protocols.append({"token": hop.token_in.lower(), "hops": [step]})
+    return protocols
 
 
 def _failure(status: int, description: str) -> HttpResponse:

@@ -252,10 +252,10 @@ class QueryParams:
         self._values = values
 
     def text(self, name: str, default: str | None = None) -> str:
-        found = self._values.get(name) or default
-        if found is None:
+        parameter = self._values.get(name) or default
+        if parameter is None:
             raise BadParameter(name, f"{name} is required")
-        return found
+        return parameter
 
     def flag(self, name: str) -> bool:
         return self._values.get(name) == "true"

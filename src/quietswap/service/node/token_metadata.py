@@ -121,11 +121,11 @@ class TokenReader:
             width = 1 + len(spenders)
             rows = [answers[at : at + width] for at in range(2, len(answers), width)]
         await _ask_alone(rows, number, views, nodes)
-        held = []
+        token_holdings = []
         for each, (balance, *amounts) in zip(tokens, rows, strict=True):
             allowed = dict(zip(spenders, amounts, strict=True))
-            held.append(TokenHolding(each, self._details.get(each), balance, allowed))
-        return WalletHoldings(wallet, number, eth, tuple(held))
+            token_holdings.append(TokenHolding(each, self._details.get(each), balance, allowed))
+        return WalletHoldings(wallet, number, eth, tuple(token_holdings))
 
     async def _learn(self, tokens: Sequence[Address], nodes: NodeReads) -> None:
         """Read the metadata of tokens that are not cached, each in a call of its own."""

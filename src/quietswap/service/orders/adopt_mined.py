@@ -66,10 +66,10 @@ class AdoptMined:
         return await delivery.adopt(fresh, evidence(receipt))
 
     async def _signed(self, tx_hash: str) -> SignedTransaction:
-        found = await self.rpc.call("eth_getTransactionByHash", tx_hash)
-        if isinstance(found, RpcErrorObject):
+        transaction = await self.rpc.call("eth_getTransactionByHash", tx_hash)
+        if isinstance(transaction, RpcErrorObject):
             raise NodeUnavailable("the node does not show the transaction")
-        wire = msgspec.json.decode(found)
+        wire = msgspec.json.decode(transaction)
         if not isinstance(wire, dict):
             raise NothingToAdopt("the node knows no such transaction")
         try:

@@ -88,12 +88,12 @@ class CancelOrder:
         signed = decode_signed(submission.raw_hex, OrderKind.CANCEL)
         if signed.sender != target.wallet:
             raise InvalidSignature.other_signer(signed.sender, "the order's wallet")
-        known = await core.orders.by_hash(signed.hash)
-        if known is not None:
-            _require_own(known, key)
-            _require_rival(known, target)
-        if known is not None and not known.may_resubmit:
-            return self._answer(await core.delivery.wait_for(known), target)
+        stored = await core.orders.by_hash(signed.hash)
+        if stored is not None:
+            _require_own(stored, key)
+            _require_rival(stored, target)
+        if stored is not None and not stored.may_resubmit:
+            return self._answer(await core.delivery.wait_for(stored), target)
         terms = CancelOrderTerms(submission.order_id)
         latest = await core.quotes.nearest(key.client_id, signed.sender, QuoteKind.CANCEL, NEAREST)
         issued = [quote for quote in latest if quote.terms == terms]
@@ -104,9 +104,9 @@ class CancelOrder:
                 lambda quote: cancel_differences(signed, submission.metadata, quote),
                 signed.sender,
             )
-            order = await self._deliver(signed, quote, target, known)
+            order = await self._deliver(signed, quote, target, stored)
         except (NonceTooLow, ValidationError) as refusal:
-            if known is not None:
+            if stored is not None:
                 raise
             order = await core.adopt(signed, plan_by_quote(issued, signed), refusal)
         _require_own(order, key)

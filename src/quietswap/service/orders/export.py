@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 from quietswap.rules.chain.records import ChainReader, NodeUnavailable
 from quietswap.rules.orders.export import ExportFilter, ExportPage, ExportRow
@@ -10,9 +9,6 @@ from quietswap.rules.tokens.token import NATIVE, Token
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.concurrency import bounded_gather
 from quietswap.service.storage.order_export import OrderExportStore
-
-if TYPE_CHECKING:
-    pass
 
 _PARALLEL = 8
 _ETHER = Token(NATIVE, 18, "ETH")
@@ -43,10 +39,10 @@ async def _tokens(
     chain: ChainReader | None, rows: Sequence[ExportRow]
 ) -> tuple[dict[Address, Token], bool]:
     """Return the known tokens of some orders, and whether the node did not answer."""
-    found = {NATIVE: _ETHER}
+    tokens = {NATIVE: _ETHER}
     if chain is None:
-        return found, False
-    wanted = {row.order.sell_token for row in rows} | {row.order.buy_token for row in rows}
+        return tokens, False
+    addresses = {row.order.sell_token for row in rows} | {row.order.buy_token for row in rows}
     reader, is_away = chain, False
 
     async def look(address: Address) -> None:
@@ -59,7 +55,7 @@ async def _tokens(
             is_away = True
             return
         if token is not None:
-            found[address] = token
+            tokens[address] = token
 
-    await bounded_gather(sorted(wanted - {NATIVE}), look, limit=_PARALLEL)
-    return found, is_away
+    await bounded_gather(sorted(addresses - {NATIVE}), look, limit=_PARALLEL)
+    return tokens, is_away

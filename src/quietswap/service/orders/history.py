@@ -44,17 +44,17 @@ class GetOrderHistory:
         `kind` None lists all kinds. Without `as_of`, pages with other kinds than swaps are live, as
         filtered ones.
         """
-        found = await self._orders.page(key.client_id, wallet, status, limit, offset, kind)
+        page = await self._orders.page(key.client_id, wallet, status, limit, offset, kind)
         if status is not None:
-            return found
+            return page
         if as_of is None and kind is OrderKind.SWAP:
             reader = key.id, wallet
             if offset == 0:
-                self._totals[reader] = found.total
+                self._totals[reader] = page.total
             as_of = self._totals.get(reader)
-        if as_of is None or found.total <= as_of:
-            return found
-        return await self._behind(key, wallet, as_of, found.total - as_of, limit, offset, kind)
+        if as_of is None or page.total <= as_of:
+            return page
+        return await self._behind(key, wallet, as_of, page.total - as_of, limit, offset, kind)
 
     async def _behind(  # noqa: PLR0917
         self,

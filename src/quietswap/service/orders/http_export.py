@@ -27,10 +27,10 @@ async def order_export(request: ApiRequest) -> StreamedAnswer:
     query = request.query_values(OrderExportQuery)
     form = requests.parse_choice(query, "format", FORMATS)
     since_ms, until_ms = parse_range(query, request.use.now_ms())
-    wanted = ExportFilter(since_ms, until_ms, request.key.client_id, wallet)
+    order_filter = ExportFilter(since_ms, until_ms, request.key.client_id, wallet)
     write, media_type = WRITERS[form]
     headers = (
         (b"content-type", media_type.encode()),
         (b"content-disposition", f'attachment; filename="orders-{wallet}.{form}"'.encode()),
     )
-    return StreamedAnswer(headers, write(request.use.export_orders(wanted)))
+    return StreamedAnswer(headers, write(request.use.export_orders(order_filter)))

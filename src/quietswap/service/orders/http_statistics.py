@@ -55,10 +55,12 @@ def _group(name: str, group: GroupStatistics) -> contract.StatsGroup:
 
 
 def _row(group: GroupStatistics, measure: Measure) -> contract.PercentileRow | None:
-    found = group.percentiles(measure)
-    if found is None:
+    percentiles = group.percentiles(measure)
+    if percentiles is None:
         return None
-    return contract.PercentileRow(count=found.count, p50=found.p50, p90=found.p90, p99=found.p99)
+    return contract.PercentileRow(
+        count=percentiles.count, p50=percentiles.p50, p90=percentiles.p90, p99=percentiles.p99
+    )
 
 
 @operation("GET /api/v1/mev/stats", "INVALID_PARAMETER SERVICE_UNAVAILABLE", query=OrderStatsQuery)
@@ -66,5 +68,5 @@ async def order_stats(request: ApiRequest) -> OrderStatsEnvelope:
     """Results per source and per relay."""
     query = request.query_values(OrderStatsQuery)
     days = requests.parse_int(query, OrderStatsQuery, "days")
-    found = await request.use.order_statistics(request.key, days)
-    return OrderStatsEnvelope(ok=True, data=order_stats_response(found))
+    statistics = await request.use.order_statistics(request.key, days)
+    return OrderStatsEnvelope(ok=True, data=order_stats_response(statistics))

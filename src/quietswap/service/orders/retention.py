@@ -42,5 +42,5 @@ class RetentionJob:
             deleted = await self.orders.delete_over(now - self.orders_kept_ms, BATCH)
         if deleted:
             observe.orders_deleted(deleted)
-        told = await self.events.purge(now - self.events_kept_ms, BATCH)
-        return BATCH in (quotes, dropped) or max(deleted, told) >= BATCH
+        purged = await self.events.purge(now - self.events_kept_ms, BATCH)
+        return BATCH in (quotes, dropped) or max(deleted, purged) >= BATCH

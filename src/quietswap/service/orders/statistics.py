@@ -36,10 +36,10 @@ class GetOrderStatistics:
     async def __call__(self, key: ApiKey, days: int) -> OrderStatistics:
         """Return the statistics of the last `days` days. Raises StoreUnavailable."""
         place = key.client_id, days
-        kept = self._kept.get(place)
-        if kept is None:
-            kept = self._kept[place] = await self._count(*place)
-        return kept
+        statistics = self._kept.get(place)
+        if statistics is None:
+            statistics = self._kept[place] = await self._count(*place)
+        return statistics
 
     async def _count(self, client_id: str, days: int) -> OrderStatistics:
         now_ms = self._clock.now_ms()

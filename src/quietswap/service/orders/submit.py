@@ -202,8 +202,8 @@ class OrderDelivery:
 
     async def _rivals(self, order: Order) -> Sequence[Order]:
         """Return the other transactions with its nonce that may be mined, as stored now."""
-        found = await self._orders.at_nonce(order.wallet, order.nonce)
-        return [one for one in found if one.order_id != order.order_id]
+        same_nonce = await self._orders.at_nonce(order.wallet, order.nonce)
+        return [one for one in same_nonce if one.order_id != order.order_id]
 
     async def _for_all(self, order: Order, rivals: Sequence[Order]) -> Order:
         """Return the order, stored for every relay that may have one of `rivals`."""

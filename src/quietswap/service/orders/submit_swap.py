@@ -107,8 +107,8 @@ class SubmitSwap:
 
         The storage refuses other nonces, and nothing that the chain says would be of use here.
         """
-        found = await self._core.orders.contenders(quote.client_id, quote.wallet, signed.nonce)
-        for order in found:
+        contenders = await self._core.orders.contenders(quote.client_id, quote.wallet, signed.nonce)
+        for order in contenders:
             if order.status.is_terminal or order.raw is None:
                 continue
             call = decode("0x" + order.raw.hex()).params

@@ -55,17 +55,17 @@ class SubmitWrap:
         """
         core = self._core
         signed = decode_signed(submission.raw_hex, OrderKind.WRAP)
-        known = await core.orders.by_hash(signed.hash)
-        if known is not None and _is_repeated(known, key, submission):
-            return self._answer(await core.delivery.wait_for(known))
+        stored = await core.orders.by_hash(signed.hash)
+        if stored is not None and _is_repeated(stored, key, submission):
+            return self._answer(await core.delivery.wait_for(stored))
         try:
             issued = await self._issued(key, signed, submission.quote_id)
         except ValidationError as refusal:
-            return self._answer(await self._adopt(signed, (), known, refusal))
+            return self._answer(await self._adopt(signed, (), stored, refusal))
         try:
-            return self._answer(await self._new(key, submission, signed, issued, known))
+            return self._answer(await self._new(key, submission, signed, issued, stored))
         except (NonceTooLow, ValidationError) as refusal:
-            return self._answer(await self._adopt(signed, issued, known, refusal))
+            return self._answer(await self._adopt(signed, issued, stored, refusal))
 
     async def _adopt(
         self,

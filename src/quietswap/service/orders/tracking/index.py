@@ -115,8 +115,8 @@ class OrderIndex:
 
     def rivals(self, order: Order) -> list[Order]:
         """Return the other orders at its nonce whose bytes a relay may have."""
-        found = self._by_nonce.get((order.wallet, order.nonce), {}).values()
-        others = [watch.order for watch in found if watch.order.order_id != order.order_id]
+        same_nonce = self._by_nonce.get((order.wallet, order.nonce), {}).values()
+        others = [watch.order for watch in same_nonce if watch.order.order_id != order.order_id]
         unsent = FailureCode.NOT_SENT
         return [one for one in others if one.failure is None or one.failure.code is not unsent]
 
@@ -189,8 +189,8 @@ class OrderIndex:
 
     def _take(self, queue: deque[str], every: int, most: int) -> list[TrackedOrder]:
         share = min(-(-len(queue) // every), most)
-        taken = [self._by_id.get(queue.popleft()) for _ in range(share)]
-        chosen = [watch for watch in taken if watch is not None]
+        watches = [self._by_id.get(queue.popleft()) for _ in range(share)]
+        chosen = [watch for watch in watches if watch is not None]
         for watch in chosen:
             self._queue(watch)
         return chosen

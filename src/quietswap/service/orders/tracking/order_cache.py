@@ -50,8 +50,8 @@ class OrderCache:
         now_ms = self.clock.now_ms()
         since_ms = min(self._adopted_at_ms, now_ms) - _LATEST_ANSWER_MS
         for order_id, version in await self.orders.arrivals(since_ms):
-            known = self.watches.get(order_id)
-            if known is None or known.order.version != version:
+            cached = self.watches.get(order_id)
+            if cached is None or cached.order.version != version:
                 await self.refresh(order_id)
                 watch = self.watches.get(order_id)
                 if watch is not None and watch.order.attempts == 0:  # a block has it already

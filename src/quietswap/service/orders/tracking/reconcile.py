@@ -141,9 +141,9 @@ class Reconciler:
 
     async def _canonical(self, number: int) -> BlockRef | None:
         """Return the canonical block of a number: from memory, or read once per check."""
-        known = self._follower.canonical.at(number)
-        if known is not None or number > self._follower.tip.number:
-            return known
+        canonical = self._follower.canonical.at(number)
+        if canonical is not None or number > self._follower.tip.number:
+            return canonical
         if number not in self._others:
             block = await self._chain.block(number)
             ref = BlockRef(block.number, block.hash, block.time) if block else None

@@ -59,7 +59,7 @@ class RefundReader:
 
         A refund decides nothing about an order: without its block it is only reported.
         """
-        asked = [watch for watch in watches if self._may_have_one(watch)]
+        candidates = [watch for watch in watches if self._may_have_one(watch)]
         reports: dict[str, list[ReportedRefund]] = {}
 
         async def one(watch: TrackedOrder) -> None:
@@ -71,11 +71,11 @@ class RefundReader:
 
         with suppress(TimeoutError):
             async with asyncio.timeout(_WITHIN_S):
-                await bounded_gather(asked, one, limit=_PARALLEL)
-        told = [watch for watch in asked if watch.order.order_id in reports]
-        places = [watch.order.inclusion for watch in told]
+                await bounded_gather(candidates, one, limit=_PARALLEL)
+        reported = [watch for watch in candidates if watch.order.order_id in reports]
+        places = [watch.order.inclusion for watch in reported]
         blocks = await self._blocks({place.block_hash for place in places if place})
-        for watch in told:
+        for watch in reported:
             await self._found(watch, reports[watch.order.order_id], blocks)
 
     async def _blocks(self, hashes: Collection[str]) -> Mapping[str, Block]:
@@ -107,13 +107,13 @@ class RefundReader:
             return False  # no searcher sees it
         if order.status is not OrderStatus.CONFIRMED or order.inclusion is None:
             return False
-        known = order.inclusion.refund
-        return known is not None and known.status is not RefundStatus.PAID
+        refund = order.inclusion.refund
+        return refund is not None and refund.status is not RefundStatus.PAID
 
     def _paying(self, order: Order) -> list[Relay]:
         """Return the relays that may have paid a refund: those that may have had the order."""
-        found = filter(None, map(self._relays.get, order.tiers))
-        return [relay for relay in found if relay.is_up and relay.pays_rebates]
+        relays = filter(None, map(self._relays.get, order.tiers))
+        return [relay for relay in relays if relay.is_up and relay.pays_rebates]
 
     async def _found(
         self, watch: TrackedOrder, reports: Sequence[ReportedRefund], blocks: Mapping[str, Block]
@@ -128,8 +128,8 @@ class RefundReader:
         for report in reports:
             seen = refund_of(report, order.wallet, order.tx_hash, mined)
             if seen.status is RefundStatus.PAID:
-                taken = await self._taken(order, mined)
-                refund = refund_of(report, order.wallet, order.tx_hash, mined, taken)
+                claimed = await self._taken(order, mined)
+                refund = refund_of(report, order.wallet, order.tx_hash, mined, claimed)
         if refund != inclusion.refund:
             await self._store(order, refund)
 
@@ -140,9 +140,9 @@ class RefundReader:
             if one.sender != order.wallet or one.hash == order.tx_hash:
                 continue
             other = await self._cache.orders.by_hash(one.hash)
-            known = other and other.inclusion and other.inclusion.refund
-            if known and known.tx_hash is not None:
-                taken.add(known.tx_hash)
+            refund = other and other.inclusion and other.inclusion.refund
+            if refund and refund.tx_hash is not None:
+                taken.add(refund.tx_hash)
         return taken
 
     async def _store(self, order: Order, refund: Refund) -> None:

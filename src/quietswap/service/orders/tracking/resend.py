@@ -98,10 +98,10 @@ class Resender:
 
     async def _failing(self, due: Sequence[str], tip: BlockRef) -> set[str]:
         """Return the orders that would fail now; they wait as long as after a resend."""
-        found = filter(None, map(self._cache.watches.get, due))
+        watches = filter(None, map(self._cache.watches.get, due))
         past = self._past(tip)
         swaps = (
-            w for w in found if w.order.kind is OrderKind.SWAP and self._may_be_sent(w, tip, past)
+            w for w in watches if w.order.kind is OrderKind.SWAP and self._may_be_sent(w, tip, past)
         )
         return await self._dry_run(list(islice(swaps, MOST_TRIED)))
 
@@ -111,8 +111,8 @@ class Resender:
         Without a result from the node no order is held back.
         """
         raws = await self._cache.orders.raws([watch.order.order_id for watch in swaps])
-        known = [(w, stored_swap(w.order, raws.get(w.order.order_id, b""))) for w in swaps]
-        signed = [(watch, swap) for watch, swap in known if swap is not None]
+        decoded = [(w, stored_swap(w.order, raws.get(w.order.order_id, b""))) for w in swaps]
+        signed = [(watch, swap) for watch, swap in decoded if swap is not None]
         try:
             runs = await self._chain.dry_runs([swap for _, swap in signed])
         except NodeUnavailable:
@@ -145,17 +145,17 @@ class Resender:
         changed. An order that another writer has changed is read again and waits for a block.
         """
         past = self._past(tip)
-        found = filter(None, map(self._cache.watches.get, due))
-        wanted = [w for w in found if self._may_be_sent(w, tip, past)]
-        wanted = [w for w in wanted if await self._stored_for_all(w, tip)]
-        raws = await self._cache.orders.claim([watch.order for watch in wanted], tip.number)
-        claims = [(w, raws[w.order.order_id]) for w in wanted if w.order.order_id in raws]
+        due_watches = filter(None, map(self._cache.watches.get, due))
+        resendable = [w for w in due_watches if self._may_be_sent(w, tip, past)]
+        resendable = [w for w in resendable if await self._stored_for_all(w, tip)]
+        raws = await self._cache.orders.claim([watch.order for watch in resendable], tip.number)
+        claims = [(w, raws[w.order.order_id]) for w in resendable if w.order.order_id in raws]
         for watch, _ in claims:
             watch.must_go_out = False
             watch.order = with_resend_recorded(watch.order, tip.number)
         await self._note_fees(claims)
         await bounded_gather(claims, self._send, limit=PARALLEL)
-        for watch in wanted:
+        for watch in resendable:
             if watch.order.order_id not in raws:
                 await self._cache.refresh(watch.order.order_id)
 
@@ -277,13 +277,13 @@ class Resender:
         watches, past = self._cache.watches, self._past(tip)
         chain_s = safe_chain_s(self._cache.clock.now_ms(), settled.time) if settled else 0
         due = watches.expiry.take(max(past, chain_s * 1000), MOST_EXPIRED)
-        found = [w for w in map(watches.get, due) if w is not None]
+        due_watches = [w for w in map(watches.get, due) if w is not None]
 
         def may_expire(watch: TrackedOrder) -> bool:
             return _is_over(watch.order, past, chain_s) and _may_expire(watch, tip.number)
 
         try:
-            checked = await self._reconciler.reconcile([w for w in found if may_expire(w)])
+            checked = await self._reconciler.reconcile([w for w in due_watches if may_expire(w)])
             ended = await self._unmined([w for w in checked if may_expire(w)], settled)
             over = [(w.order.order_id, settled) for w in ended]
             await bounded_gather(over, self._expire, limit=PARALLEL)

@@ -217,8 +217,10 @@ class OrderTracker:
             deep = min(await self._chain.finalized_number(), tip.number - DEEP + 1)
             final = watches.closing.take(deep, BATCH)
         try:
-            found = filter(None, map(watches.get, final))
-            settled = await self._reconciler.reconcile([w for w in found if w.is_final_candidate])
+            final_watches = filter(None, map(watches.get, final))
+            settled = await self._reconciler.reconcile(
+                [w for w in final_watches if w.is_final_candidate]
+            )
             await self._refunds.ask(settled)
             for watch in filter(None, map(watches.get, over)):
                 if not watch.is_open:
