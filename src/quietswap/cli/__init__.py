@@ -80,9 +80,9 @@ class LazyGroup(click.Group):
         if cmd_name not in self.commands_at:
             return None
         module, _, name = self.commands_at[cmd_name][0].partition(":")
-        found = getattr(importlib.import_module(f"quietswap.cli.commands.{module}"), name)
-        assert isinstance(found, click.Command)
-        return found
+        command = getattr(importlib.import_module(f"quietswap.cli.commands.{module}"), name)
+        assert isinstance(command, click.Command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -3,18 +3,15 @@
 import contextlib
 import signal
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from typing import Any
 
 
 def stopping_signals() -> list[signal.Signals]:
     """Return SIGTERM, and SIGHUP of a closed terminal, unless it is ignored as under nohup."""
-    found = [signal.SIGTERM]
+    signals = [signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        found.append(signal.SIGHUP)
-    return found
+        signals.append(signal.SIGHUP)
+    return signals
 
 
 @contextlib.contextmanager

@@ -288,15 +288,15 @@ class Methods:
     def _followed(
         self, order_id: str, watch: Callable[[order_api.OrderStatusResponse], None]
     ) -> Flow[order_api.OrderStatusResponse]:
-        found = yield from self._to_end(order_id, watch)
+        end = yield from self._to_end(order_id, watch)
         own = self.orders.get(order_id)
         if own is not None:
-            outcome.require_report(found, own)
-        elif found.is_contradicted:
+            outcome.require_report(end, own)
+        elif end.is_contradicted:
             raise StatusContradiction(
-                order_id, found.record.status, found.record.tx_hash or "without a hash"
+                order_id, end.record.status, end.record.tx_hash or "without a hash"
             )
-        return found.record
+        return end.record
 
     @_Method
     def swap(

@@ -437,8 +437,8 @@ class AfterSubmission(ClientError):
         cause: ClientError | None = None,
     ) -> None:
         order = f" of order {order_id}" if order_id else ""
-        told = self._told.format(transaction=f"transaction {tx_hash}{order}", nonce=nonce)
-        super().__init__(f"{why}: {told}")
+        explanation = self._told.format(transaction=f"transaction {tx_hash}{order}", nonce=nonce)
+        super().__init__(f"{why}: {explanation}")
         self.tx_hash = tx_hash
         self.nonce = nonce
         self.order_id = order_id

@@ -74,8 +74,8 @@ def sign(transaction: Transaction, signer: Signer, wallet: str) -> str:
     if signed.sender.lower() != wallet.lower():
         raise SignerMismatch(f"the signer signed for {signed.sender}, not for {wallet}: not sent")
     returned = _spelled(signed)
-    wanted = {**transaction, "to": transaction["to"].lower(), "data": transaction["data"].lower()}
-    changed = [name for name, value in returned.items() if value != wanted[name]]
+    expected = {**transaction, "to": transaction["to"].lower(), "data": transaction["data"].lower()}
+    changed = [name for name, value in returned.items() if value != expected[name]]
     if changed:
         raise SignerMismatch(f"the signer changed the transaction ({', '.join(changed)}): not sent")
     return text

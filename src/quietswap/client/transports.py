@@ -61,11 +61,11 @@ def fault(error: Exception) -> str | None:
 
     None if the connection failed for another reason.
     """
-    said = _certificate_fault(error)
-    if said is None:
+    certificate_fault = _certificate_fault(error)
+    if certificate_fault is None:
         return None
-    told = (text for words, text in _FAULTS.items() if words in said)
-    return next(told, f"its TLS certificate is not valid ({said[:80]})")
+    words_of_fault = (text for words, text in _FAULTS.items() if words in certificate_fault)
+    return next(words_of_fault, f"its TLS certificate is not valid ({certificate_fault[:80]})")
 
 
 def _certificate_fault(error: Exception) -> str | None:
@@ -187,13 +187,13 @@ class _Wire:
 
     def unreachable(self, effect: Request, error: Exception) -> ServiceUnreachable:
         is_node = isinstance(effect, NodeCall | NodeBatch)
-        who = "the node" if is_node else "the service"
+        peer = "the node" if is_node else "the service"
         url = (self._at.rpc_url or "") if is_node else self._at.url
         kind = NodeUnreachable if is_node else ServiceUnreachable
         if wrong := fault(error):
-            return kind(f"{who} at {_host(url)} cannot be trusted: {wrong}")
-        how = "in time" if isinstance(error, TimeoutError) else "(connection failed)"
-        return kind(f"{who} at {_host(url)} does not answer {how}")
+            return kind(f"{peer} at {_host(url)} cannot be trusted: {wrong}")
+        manner = "in time" if isinstance(error, TimeoutError) else "(connection failed)"
+        return kind(f"{peer} at {_host(url)} does not answer {manner}")
 
     def _too_large(self, effect: Request) -> UnexpectedResponse:
         url = self._at.url if isinstance(effect, ApiCall) else (self._at.rpc_url or "")

@@ -28,17 +28,17 @@ def list_entries(context: OperatorContext, since: int | None, limit: int) -> Non
     The database refuses to change or delete an entry. Refused and failed commands are in the audit
     file of the settings (observe.audit_file).
     """
-    found = context.run(lambda storage: storage.audit.list(since or 0, limit + 1))
-    if len(found) > limit:
-        found = found[-limit:]
+    entries = context.run(lambda storage: storage.audit.list(since or 0, limit + 1))
+    if len(entries) > limit:
+        entries = entries[-limit:]
         click.echo(f"the latest {limit}; there are more: --limit", err=True)
     rows = [
         (time_text(one.at_ms), _who(one), one.event, json.dumps(_readable(one.details)))
-        for one in found
+        for one in entries
     ]
     header = ("time", "who", "action", "details")
     none = f"No such entry in {context.url}."
-    context.listing([_row(one) for one in found], header, rows, none)
+    context.listing([_row(one) for one in entries], header, rows, none)
 
 
 def _who(entry: AuditEntry) -> str:

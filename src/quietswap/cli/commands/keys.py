@@ -92,15 +92,15 @@ def list_keys(context: OperatorContext, client_word: str | None) -> None:
     """
 
     async def look(storage: Storage) -> list[ApiKey]:
-        found = await storage.keys.list()
+        shown_keys = await storage.keys.list()
         if client_word is None:
-            return list(found)
+            return list(shown_keys)
         owner = await the_client(storage, client_word)
-        return [key for key in found if key.client_id == owner.id]
+        return [key for key in shown_keys if key.client_id == owner.id]
 
-    found = context.run(look)
+    shown_keys = context.run(look)
     none = f"No keys yet in {context.url}. Create one with: quietswap keys create"
-    context.listing([_row(key) for key in found], KEY_HEADER, key_rows(found), none)
+    context.listing([_row(key) for key in shown_keys], KEY_HEADER, key_rows(shown_keys), none)
 
 
 KEY_HEADER = ("key", "state", "scope", "client", "name", "created", "expires", "last use")
@@ -154,8 +154,8 @@ def rotate(context: OperatorContext, key_id: str, overlap: int) -> None:
     now = SystemClock().now_ms()
 
     async def work(storage: Storage) -> tuple[ApiKey, str, str, int]:
-        found = await storage.keys.by_id(key_id)
-        key, secret, old_ends = credentials.rotated(found, key_id, overlap, now)
+        old_key = await storage.keys.by_id(key_id)
+        key, secret, old_ends = credentials.rotated(old_key, key_id, overlap, now)
         [owner] = await storage.clients.find(key.client_id)
         details = {"key": key.id, "old": key_id, "client": owner.id, "oldExpiresAt": old_ends}
         audit = context.audit("key_rotated", **details)

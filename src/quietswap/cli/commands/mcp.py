@@ -78,8 +78,8 @@ mcp.params = [each for each in mcp.params if each.name not in ("as_json", "raw")
 
 
 def _token(file: Path | None) -> str:
-    given = read_secret(file, "token") if file else os.environ.get(_TOKEN, "")
-    token = given.strip()
+    token_text = read_secret(file, "token") if file else os.environ.get(_TOKEN, "")
+    token = token_text.strip()
     if len(token) < _LEAST_TOKEN or not token.isascii():
         raise click.UsageError(
             f"--http needs a token of {_LEAST_TOKEN} or more ASCII characters: give --token-file"
@@ -146,8 +146,8 @@ async def _local(
     file = state_home() / "quietswap" / "mcp-limits.sqlite3"
     try:
         read = await read_limits(limits, preparer.client, has_node=preparer.has_node)
-        kept = SigningLimits(file, signer.wallet, read, SystemClock())
-        kept.spent(ETHER)
+        signing_limits = SigningLimits(file, signer.wallet, read, SystemClock())
+        signing_limits.spent(ETHER)
     except Refused as error:
         raise click.UsageError(f"--limit: {error}") from error
-    return LocalSigner(preparer, signer, kept, Person(asks))
+    return LocalSigner(preparer, signer, signing_limits, Person(asks))

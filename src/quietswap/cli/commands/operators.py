@@ -55,7 +55,7 @@ def create(context: OperatorContext, name: str, typed_secret: str | None) -> Non
 @operator_command(operators, "list", prints="a JSON array")
 def list_operators(context: OperatorContext) -> None:
     """List all operators, oldest first, without their secrets. Times are UTC."""
-    found = context.run(lambda storage: storage.operators.list())
+    all_operators = context.run(lambda storage: storage.operators.list())
     rows = [
         (
             one.id,
@@ -64,11 +64,11 @@ def list_operators(context: OperatorContext) -> None:
             time_text(one.created_at_ms),
             time_text(one.last_login_at_ms, "never"),
         )
-        for one in found
+        for one in all_operators
     ]
     header = ("operator", "state", "name", "created", "last login")
     none = f"No operators yet in {context.url}: quietswap operators create NAME"
-    context.listing([_row(one) for one in found], header, rows, none)
+    context.listing([_row(one) for one in all_operators], header, rows, none)
 
 
 @operator_command(operators)
@@ -79,13 +79,13 @@ def revoke(context: OperatorContext, operator: str) -> None:
 
     async def work(storage: Storage) -> str:
         live = [one for one in await storage.operators.list() if one.revoked_at_ms is None]
-        found = next((one.id for one in live if operator in (one.id, one.name)), None)
-        audit = context.audit("operator_revoked", operator=found)
-        if found is None or not await storage.operators.revoke(found, now, audit):
+        operator_id = next((one.id for one in live if operator in (one.id, one.name)), None)
+        audit = context.audit("operator_revoked", operator=operator_id)
+        if operator_id is None or not await storage.operators.revoke(operator_id, now, audit):
             raise click.ClickException(
                 f"there is no live operator {operator}: see quietswap operators list"
             )
-        return found
+        return operator_id
 
     revoked = context.change("operator_revoked", work, operator=operator[:100])
     context.result({"id": revoked, "revokedAt": now}, f"Operator {revoked} is revoked.")

@@ -65,28 +65,28 @@ def list_orders(
     Any option except --json searches all orders, newest first. This scans the whole table, which
     takes seconds with millions of orders. In --json keyId is the client's id, as clientId.
     """
-    wanted = OrderFilter(
+    order_filter = OrderFilter(
         wallet=wallet_address(wallet) if wallet else None,
         client_id=owner_of(context, client, key_id),
         status=OrderStatus(status) if status else None,
         since_ms=since,
     )
-    searches = every or limit is not None or wanted != OrderFilter()
+    searches = every or limit is not None or order_filter != OrderFilter()
 
     async def look(storage: Storage) -> Sequence[Order]:
         if not searches:
             return await storage.orders.watched()
-        return await search_orders(storage.database, wanted, (limit or _LIMIT) + 1)
+        return await search_orders(storage.database, order_filter, (limit or _LIMIT) + 1)
 
-    found = context.run(look)
-    if searches and len(found) > (limit or _LIMIT):
-        found = found[: limit or _LIMIT]
-        click.echo(f"the newest {len(found)}; there are more: --limit", err=True)
-    if found and not context.as_json:
-        _print(found, SystemClock().now_ms())
+    matches = context.run(look)
+    if searches and len(matches) > (limit or _LIMIT):
+        matches = matches[: limit or _LIMIT]
+        click.echo(f"the newest {len(matches)}; there are more: --limit", err=True)
+    if matches and not context.as_json:
+        _print(matches, SystemClock().now_ms())
         return
-    what = "No such order" if searches else "No order is being followed"
-    context.listing([_row(order) for order in found], (), (), f"{what} in {context.url}.")
+    none_text = "No such order" if searches else "No order is being followed"
+    context.listing([_row(order) for order in matches], (), (), f"{none_text} in {context.url}.")
 
 
 def _print(found: Sequence[Order], now_ms: int) -> None:
@@ -128,10 +128,10 @@ def show(context: OperatorContext, order: str) -> None:
     """
 
     async def look(storage: Storage) -> tuple[Order, Sequence[OrderEvent]]:
-        found = await storage.orders.find(order) or await storage.orders.by_hash(order)
-        if found is None:
+        stored = await storage.orders.find(order) or await storage.orders.by_hash(order)
+        if stored is None:
             raise click.ClickException(f"there is no order {order} in {context.url}")
-        return found, await storage.orders.events(found.order_id)
+        return stored, await storage.orders.events(stored.order_id)
 
     found, events = context.run(look)
     tokens = _tokens_at(context, {found.sell_token, found.buy_token})
@@ -194,8 +194,10 @@ def adopt(context: OperatorContext, tx_hash: str, client: str) -> None:
 
 def relay_verdict(events: Sequence[OrderEvent]) -> str | None:
     """Return the relay's last response with its time; None without a response."""
-    said = [event for event in events if event.event_type in _BY_RELAY]
-    return f"{said[-1].evidence} ({_time(said[-1].at_ms)})" if said else None
+    relay_events = [event for event in events if event.event_type in _BY_RELAY]
+    return (
+        f"{relay_events[-1].evidence} ({_time(relay_events[-1].at_ms)})" if relay_events else None
+    )
 
 
 def _time(unix_ms: int) -> str:
@@ -229,13 +231,15 @@ def _result(order: Order) -> dict[str, Any]:
     """Return what the block brought; None for what is unknown."""
     block = order.inclusion
     received = None if block is None else block.received
-    known = received is not None and block is not None and block.succeeded and order.buy_amount
+    is_comparable = (
+        received is not None and block is not None and block.succeeded and order.buy_amount
+    )
     refund = None if block is None else block.refund
     return {
         "source": order.source,
         "receivedAmount": None if received is None else str(received),
         "receivedReason": None if block is None else block.received_issue,
-        "toPromiseBps": difference_bps(received or 0, order.buy_amount) if known else None,
+        "toPromiseBps": difference_bps(received or 0, order.buy_amount) if is_comparable else None,
         "feePaidWei": None if block is None else str(block.gas_used * block.effective_gas_price),
         "refundStatus": None if refund is None else refund.status.value,
         "refundWei": None if refund is None else str(refund.amount_wei),
@@ -262,11 +266,11 @@ def _tokens_at(
     A token is missing if no node is configured, none responds, or none knows it.
     """
     built_in = {token.address: token for token in KNOWN.values()} | {NATIVE: ETHER}
-    known = {address: built_in[address] for address in addresses if address in built_in}
-    missing = [address for address in addresses if address not in known]
+    tokens = {address: built_in[address] for address in addresses if address in built_in}
+    missing = [address for address in addresses if address not in tokens]
     settings = context.settings("node")
     if not missing or not settings.node.urls:
-        return known
+        return tokens
     from quietswap.service.server.container import adapters_of_a_command
 
     async def read() -> list[Token | None]:
@@ -276,8 +280,8 @@ def _tokens_at(
     with contextlib.suppress(BadSettings, NodeUnavailable, TimeoutError):
         for token in filter(None, asyncio.run(read())):
             symbol = shown_symbol(token.symbol, token.address)
-            known[token.address] = DisplayToken(token.address, symbol, token.decimals)
-    return known
+            tokens[token.address] = DisplayToken(token.address, symbol, token.decimals)
+    return tokens
 
 
 def _amount_of(units: int, address: Address, tokens: dict[Address, DisplayToken]) -> str:
@@ -326,14 +330,14 @@ def export(
     until_ms = SystemClock().now_ms() + 1 if until is None else until
     if since_ms >= until_ms:
         raise click.UsageError("--to: it must be later than --from")
-    wanted = ExportFilter(
+    export_filter = ExportFilter(
         since_ms=since_ms,
         until_ms=until_ms,
         client_id=owner_of(context, client, key_id),
         wallet=Address(wallet_address(wallet)) if wallet else None,
     )
 
-    context.run(lambda it: _write(it, context, wanted, form, output))
+    context.run(lambda it: _write(it, context, export_filter, form, output))
 
 
 async def _write(

@@ -32,11 +32,11 @@ def quote(
         selling, buying = token_pair(sell, buy, client, context, signs=False)
         units = units_of(amount, selling, client, context, owner)
         request = SwapRequest(selling.address, buying.address, units, owner, slippage_bps)
-        found = client.quote(request)
-    if context.result(found):
-        context.screen.print(summary(found, selling, buying))
-        context.screen.print(terms(found, selling, buying))
-        if (notice := loss_notice(judge_quote(found, slippage_bps))) is not None:
+        swap_quote = client.quote(request)
+    if context.result(swap_quote):
+        context.screen.print(summary(swap_quote, selling, buying))
+        context.screen.print(terms(swap_quote, selling, buying))
+        if (notice := loss_notice(judge_quote(swap_quote, slippage_bps))) is not None:
             context.screen.print(notice)
 
 
@@ -57,8 +57,8 @@ def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
     with context.client() as client:
         selling, buying = token_pair(sell, buy, client, context, signs=False, by_node=False)
         units = parse_amount(amount, selling)
-        found = client.price(selling.address, buying.address, units)
-    if context.result(found):
-        context.screen.print(price_table(found, selling, buying))
-        if (notice := loss_notice(judge_quote(found, 0))) is not None:
+        indicative = client.price(selling.address, buying.address, units)
+    if context.result(indicative):
+        context.screen.print(price_table(indicative, selling, buying))
+        if (notice := loss_notice(judge_quote(indicative, 0))) is not None:
             context.screen.print(notice)

@@ -76,12 +76,12 @@ def _addresses(texts: tuple[str, ...]) -> list[Address]:
     if len(texts) > MAX_RPC_WALLETS:
         raise click.UsageError(f"--wallet: at most {MAX_RPC_WALLETS} wallets")
     try:
-        found = [from_any_case(text) if text == text.lower() else parse(text) for text in texts]
+        wallets = [from_any_case(text) if text == text.lower() else parse(text) for text in texts]
     except BadAddress as error:
         raise click.UsageError(f"--wallet: {error}") from error
-    if any(int(address, 16) == 0 for address in found):
+    if any(int(address, 16) == 0 for address in wallets):
         raise click.UsageError("--wallet: the zero address has no key")
-    return found
+    return wallets
 
 
 def _row(token: WalletRpcToken) -> dict[str, Any]:
@@ -95,11 +95,11 @@ def list_urls(context: OperatorContext) -> None:
 
     Of several wallets the first is shown and +N for the others; --json has all.
     """
-    found = context.run(lambda storage: storage.rpc_tokens.list())
-    values = [{"id": token.id, **_row(token)} for token in found]
+    tokens = context.run(lambda storage: storage.rpc_tokens.list())
+    values = [{"id": token.id, **_row(token)} for token in tokens]
     header = ("rpc", "state", "name", "unmatched", "key", "created", "wallets")
     none = f"No RPC URLs yet in {context.url}. Create one with: quietswap rpc create"
-    context.listing(values, header, [_cells(token) for token in found], none)
+    context.listing(values, header, [_cells(token) for token in tokens], none)
 
 
 def _cells(token: WalletRpcToken) -> tuple[str, ...]:

@@ -138,9 +138,9 @@ def sandbox(
     if port:
         wait_for_free_port("127.0.0.1", port, 0.0)
     stores = StoreUrls(storage_url, redis_url) if storage_url else None
-    wanted = Ports(None if port is None and not free_ports else port or 0, stable=not free_ports)
+    ports = Ports(None if port is None and not free_ports else port or 0, stable=not free_ports)
     stack = SandboxStack(
-        wanted, block_time=block_time, faults=chosen, stores=stores, patience_s=patience_s,
+        ports, block_time=block_time, faults=chosen, stores=stores, patience_s=patience_s,
         geth=GethOptions(amsterdam_in) if node == "geth" else None,
     )  # fmt: skip
     try:

@@ -24,16 +24,16 @@ def sources() -> None:
 def list_sources(context: OperatorContext) -> None:
     """List the sources in use, and which of them are paused. Times are UTC."""
     names = _names(context)
-    held = {one.name: one for one in context.run(lambda it: it.paused_sources.list())}
-    names += [name for name in held if name not in names]
+    pause_of = {one.name: one for one in context.run(lambda it: it.paused_sources.list())}
+    names += [name for name in pause_of if name not in names]
     rows = [
         (name, "paused", time_text(one.paused_at_ms), one.paused_by, one.reason)
-        if (one := held.get(name))
+        if (one := pause_of.get(name))
         else (name, "in use", "", "", "")
         for name in names
     ]
     header = ("source", "state", "since", "by", "reason")
-    context.listing([_row(name, held.get(name)) for name in names], header, rows, "no source")
+    context.listing([_row(name, pause_of.get(name)) for name in names], header, rows, "no source")
 
 
 @operator_command(sources)
@@ -52,14 +52,14 @@ def pause(context: OperatorContext, name: str, reason: str) -> None:
     except ActionRefused as error:
         raise click.UsageError(f"--reason: {error}") from error
     audit = context.audit("source_paused", source=name, pauseReason=reason)
-    held = PausedSource(name, audit.at_ms, str(audit.actor["user"]), reason)
+    paused = PausedSource(name, audit.at_ms, str(audit.actor["user"]), reason)
 
     async def work(storage: Storage) -> None:
-        if not await storage.paused_sources.pause(held, audit):
+        if not await storage.paused_sources.pause(paused, audit):
             raise click.ClickException(f"{name} is paused already")
 
     context.change("source_paused", work, creates=True, source=name, pauseReason=reason)
-    context.result(_row(name, held), f"{name} is paused.")
+    context.result(_row(name, paused), f"{name} is paused.")
 
 
 @operator_command(sources)

@@ -29,9 +29,9 @@ def tokens(*, context: CommandContext, search: str, limit: int, offset: int) -> 
     from quietswap.cli.output.balances import token_table
 
     with context.client() as client:
-        found = client.tokens(search, limit=limit, offset=offset)
-    if context.result(found):
-        context.screen.print(token_table(found))
+        page = client.tokens(search, limit=limit, offset=offset)
+    if context.result(page):
+        context.screen.print(token_table(page))
 
 
 @click.command()
@@ -56,10 +56,12 @@ def balances(
         if context.rpc_url and not tokens and not allowances:
             _by_own_node(context, client, owner)
             return
-        asked = [token_address(text, client, context, signs=False) for text in tokens]
-        found = client.balances(owner, asked or [token.address for token in KNOWN.values()])
-    if context.result(as_json(found)):
-        context.screen.print(summary(found, raw=context.raw, allowances=allowances))
+        addresses = [token_address(text, client, context, signs=False) for text in tokens]
+        wallet_balances = client.balances(
+            owner, addresses or [token.address for token in KNOWN.values()]
+        )
+    if context.result(as_json(wallet_balances)):
+        context.screen.print(summary(wallet_balances, raw=context.raw, allowances=allowances))
 
 
 def _by_own_node(context: CommandContext, client: "QuietswapClient", owner: str) -> None:
@@ -70,13 +72,13 @@ def _by_own_node(context: CommandContext, client: "QuietswapClient", owner: str)
     from quietswap.client import node_calls
     from quietswap.client.flows.approvals import require_mainnet
 
-    found = client.wrap_info(owner).balances
+    service_balances = client.wrap_info(owner).balances
     client.run(require_mainnet())
-    amounts = [(ETHER, int(found.eth.wei)), (WETH, int(found.weth.wei))]
+    amounts = [(ETHER, int(service_balances.eth.wei)), (WETH, int(service_balances.weth.wei))]
     others = [t for t in KNOWN.values() if t is not WETH]
     amounts += [(t, client.node(node_calls.token_balance(t.address, owner))) for t in others]
-    held = {token.symbol: str(amount) for token, amount in amounts}
-    if context.result({"wallet": owner, "balances": held}):
+    by_symbol = {token.symbol: str(amount) for token, amount in amounts}
+    if context.result({"wallet": owner, "balances": by_symbol}):
         context.screen.print(Text(owner, "bold"))
         rows = [(t.symbol, replace(t, raw=context.raw).number(amount)) for t, amount in amounts]
         context.screen.print(facts(*rows))

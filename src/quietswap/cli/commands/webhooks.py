@@ -42,9 +42,9 @@ def list_webhooks(*, context: CommandContext) -> None:
     from quietswap.cli.output.webhooks import webhook_lines
 
     with context.client() as client:
-        found = client.webhooks()
-    if context.result(found):
-        for line in webhook_lines(found):
+        own_webhooks = client.webhooks()
+    if context.result(own_webhooks):
+        for line in webhook_lines(own_webhooks):
             context.say(line)
 
 
@@ -86,9 +86,9 @@ def deliveries(*, context: CommandContext, webhook_id: str, limit: int, offset: 
     from quietswap.cli.output.webhooks import delivery_line
 
     with context.client() as client:
-        found = client.webhook_deliveries(webhook_id, limit=limit, offset=offset)
-    if context.result(found):
-        for line in map(delivery_line, found.deliveries):
+        page = client.webhook_deliveries(webhook_id, limit=limit, offset=offset)
+    if context.result(page):
+        for line in map(delivery_line, page.deliveries):
             context.say(line)
-        if not found.deliveries:
+        if not page.deliveries:
             context.say("No deliveries.")

@@ -72,10 +72,10 @@ def bad_argument(error: ValidationError, known: Iterable[str]) -> BadInput:
 
     The message of pydantic names what is expected; it does not repeat the argument.
     """
-    found = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    field = str(found["loc"][0])
-    if found["type"] != "extra_forbidden":
-        return BadInput(field, found["msg"])
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    field = str(fault["loc"][0])
+    if fault["type"] != "extra_forbidden":
+        return BadInput(field, fault["msg"])
     message = f"no such argument; there are: {', '.join(known)}"
     return BadInput(field if _NAME.fullmatch(field) else "arguments", message, field)
 
@@ -162,8 +162,8 @@ def marked(value: object, *leave_out: str) -> Any:
 
 def untrusted(**texts: object) -> dict[str, Any]:
     """Return the member that holds these texts; None is absent."""
-    found = {name: _harmless(text) for name, text in texts.items() if text is not None}
-    return {UNTRUSTED: found} if found else {}
+    foreign = {name: _harmless(text) for name, text in texts.items() if text is not None}
+    return {UNTRUSTED: foreign} if foreign else {}
 
 
 def order_named(order_id: str | None) -> dict[str, Any]:

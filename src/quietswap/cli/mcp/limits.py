@@ -93,10 +93,10 @@ class SigningLimits:
                 )
             spent = self._spent(database, token)
             if spent + one.amount > limit:
-                what = "gas" if token == ETHER else "sales"
+                subject = "gas" if token == ETHER else "sales"
                 raise Refused(
                     "LIMIT_EXCEEDED",
-                    f"{what} of {token.show(one.amount)} exceed the limit of {token.show(limit)}"
+                    f"{subject} of {token.show(one.amount)} exceed the limit of {token.show(limit)}"
                     f" within 24 hours, of which {token.show(spent)} are used: nothing was signed",
                 )
 
@@ -126,10 +126,10 @@ class SigningLimits:
                 raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> Refused:
-        why = error.strerror if isinstance(error, OSError) else str(error)
+        fault = error.strerror if isinstance(error, OSError) else str(error)
         return Refused(
             "LIMITS_UNKNOWN",
-            f"what was signed before cannot be read or written ({self.file.name}: {why}): nothing"
+            f"what was signed before cannot be read or written ({self.file.name}: {fault}): nothing"
             " was signed",
         )
 
@@ -138,7 +138,7 @@ async def read_limits(
     texts: Sequence[str], client: AsyncQuietswapClient, *, has_node: bool
 ) -> dict[DisplayToken, int]:
     """Return the limits of `TOKEN=AMOUNT` texts, and that of the gas. Raises Refused."""
-    found = {ETHER: MAX_FEE_WEI}
+    limits = {ETHER: MAX_FEE_WEI}
     for text in texts:
         name, _, amount = text.partition("=")
         if name.upper() == ETHER.symbol:
@@ -147,5 +147,5 @@ async def read_limits(
             token = await find_token(text, name, client, has_node=has_node)
             if not has_node and token not in KNOWN.values():
                 raise BadInput(text, "only the service tells its decimals: give --rpc-url")
-        found[token] = read_units(amount, token, smallest=False, name=text)
-    return found
+        limits[token] = read_units(amount, token, smallest=False, name=text)
+    return limits

@@ -102,14 +102,14 @@ class Preparer:
                 " --max-loss)",
             )
         most = min(accepted_bps(max_loss_percent), accepted_bps(self.max_loss_percent))
-        asked = replace(
+        swap_request = replace(
             request, approval="exact" if self.has_node else "never",
             max_loss_percent=Decimal(most) / 100,
         )  # fmt: skip
-        plan = await self.client.plan(asked)
+        plan = await self.client.plan(swap_request)
         plan.require()
         self._require_price(plan)
-        kept = KeptQuote(plan.quote, request, sell, buy, self.monotonic())
+        kept_quote = KeptQuote(plan.quote, request, sell, buy, self.monotonic())
         if plan.approvals:
             first = plan.approvals[0]
             transaction = await self.client.run(
@@ -121,12 +121,21 @@ class Preparer:
             )  # fmt: skip
             most_gas, count = _gas_of(transaction), len(plan.approvals)
             return Prepared(
-                "approval", transaction, request.wallet, kept.at, most_gas, kept, plan.loss, count
+                "approval",
+                transaction,
+                request.wallet,
+                kept_quote.at,
+                most_gas,
+                kept_quote,
+                plan.loss,
+                count,
             )
         transaction = to_sign(plan.params)
         cost = _gas_of(transaction)
         most_gas = max(cost, min(2 * cost, MAX_FEE_WEI)) if self.quotes_again else cost
-        return Prepared("swap", transaction, request.wallet, kept.at, most_gas, kept, plan.loss)
+        return Prepared(
+            "swap", transaction, request.wallet, kept_quote.at, most_gas, kept_quote, plan.loss
+        )
 
     def _require_price(self, plan: SwapPlan) -> None:
         """Refuse a swap without a price: `at_least` of a tool is no floor of the person's."""
@@ -166,8 +175,8 @@ class Preparer:
         """
         tx, wallet = prepared.transaction, prepared.wallet
         signed = sign(tx, lambda _: signed, wallet)
-        what = "the approval" if prepared.kind == "approval" else f"the {prepared.kind}"
-        sent = SubmittedTransaction(what, hash_of(signed), wallet, tx["nonce"])
+        transaction_name = "the approval" if prepared.kind == "approval" else f"the {prepared.kind}"
+        sent = SubmittedTransaction(transaction_name, hash_of(signed), wallet, tx["nonce"])
         named = {"kind": prepared.kind, "txHash": sent.tx_hash, "nonce": sent.nonce}
         if prepared.kind == "approval":
             receipt = await self.client.run(publish(signed, sent, self.client.polling))

@@ -43,9 +43,9 @@ class Kept(FIFOCache[str, T]):
 
     def take(self, key: str) -> T:
         """Return a value for the last time. `pop` would not ask `__missing__`."""
-        found = self[key]
+        value = self[key]
         del self[key]
-        return found
+        return value
 
     def __missing__(self, key: str) -> T:
         raise BadInput(self._field, self._missing)
@@ -109,7 +109,7 @@ def whole_tokens(**amounts: tuple[DisplayToken, int]) -> dict[str, str]:
 def summary(kept: KeptQuote) -> dict[str, Any]:
     """Return amounts, value, verification and issues of a quote, with its loss."""
     quote, buys = kept.quote, kept.buy
-    whole = whole_tokens(
+    in_whole_tokens = whole_tokens(
         sellAmount=(kept.sell, quote.sell_amount),
         buyAmount=(buys, quote.buy_amount),
         minBuyAmount=(buys, quote.min_buy_amount),
@@ -117,7 +117,7 @@ def summary(kept: KeptQuote) -> dict[str, Any]:
     )
     details = "dexRoute mevProtection mevAnalysis sources alternatives loss timestamp"
     return {
-        "inWholeTokens": whole,
+        "inWholeTokens": in_whole_tokens,
         "loss": loss_members(judge_quote(quote, kept.request.slippage_bps)),
         "verified": quote.is_verified,
         **marked(quote, *details.split()),
@@ -159,10 +159,10 @@ async def _checks(
 def _protection(quote: SwapQuoteResponse) -> dict[str, Any]:
     """Return how the relay is told to treat the transaction; nothing where it cannot be read."""
     try:
-        found = quote.mev_protection.metadata
+        metadata = quote.mev_protection.metadata
     except msgspec.ValidationError:
         return {}
-    return {"tier": found.tier, **marked(found.mev_relay_metadata, "endpoint")}
+    return {"tier": metadata.tier, **marked(metadata.mev_relay_metadata, "endpoint")}
 
 
 def _terms(quote: SwapQuoteResponse) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _terms(quote: SwapQuoteResponse) -> dict[str, Any]:
     try:
         router = from_any_case(quote.dex_route.target)
         data = bytes.fromhex(quote.dex_route.data.removeprefix("0x"))
-        found = calldata.decode(router, data, buy_token=from_any_case(quote.buy_token))
+        decoded = calldata.decode(router, data, buy_token=from_any_case(quote.buy_token))
     except (calldata.UnboundCalldata, calldata.MalformedCalldata, BadAddress, ValueError):
         return {"does": "unknown: its calldata is of no router method that is known here"}
     return {
@@ -178,11 +178,11 @@ def _terms(quote: SwapQuoteResponse) -> dict[str, Any]:
         " pays at least minBuyAmount of buyToken to the recipient, or reverts",
         "router": ROUTERS.get(router, "unknown"),
         "selector": "0x" + data[:4].hex(),
-        "sellToken": found.sell_token,
-        "sellAmount": str(found.sell_amount),
-        "buyToken": found.buy_token,
-        "minBuyAmount": str(found.min_buy_amount),
-        "recipient": found.recipient or "the sender",
+        "sellToken": decoded.sell_token,
+        "sellAmount": str(decoded.sell_amount),
+        "buyToken": decoded.buy_token,
+        "minBuyAmount": str(decoded.min_buy_amount),
+        "recipient": decoded.recipient or "the sender",
         "enforcedByRouter": True,
         "callBytes": len(data),
     }

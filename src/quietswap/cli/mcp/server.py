@@ -46,9 +46,9 @@ class _StrictArguments(FuncMetadata):
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments by name. Raises pydantic.ValidationError."""
         if "search" in arguments_to_validate and "query" in self.arg_model.model_fields:
-            known = dict(arguments_to_validate)
-            known.setdefault("query", known.pop("search"))  # its name in earlier releases
-            arguments_to_validate = known
+            arguments = dict(arguments_to_validate)
+            arguments.setdefault("query", arguments.pop("search"))  # its name in earlier releases
+            arguments_to_validate = arguments
         read = self.arg_model.model_validate(arguments_to_validate, strict=True, extra="forbid")
         return read.model_dump_one_level()
 
@@ -75,7 +75,7 @@ class StrictServer(MCPServer[Any]):
 def make_server(preparer: Preparer, signer: LocalSigner | None = None) -> StrictServer:
     """Return the server with its tools; with a local signer, with the tool that signs."""
     here = Tools(preparer)
-    told = _INSTRUCTIONS + (_NO_SIGNER if signer is None else signer.instructions)
+    instructions = _INSTRUCTIONS + (_NO_SIGNER if signer is None else signer.instructions)
     reads = (
         here.search_tokens, here.price, here.quote, here.explain_quote,
         here.follow_order, here.list_orders, here.balances, here.prepare_swap, here.prepare_wrap,
@@ -84,7 +84,11 @@ def make_server(preparer: Preparer, signer: LocalSigner | None = None) -> Strict
     spends = (here.submit_signed, *((signer.tool(),) if signer else ()))
     tools = [_tool(one, _READ_ONLY) for one in reads] + [_tool(one, _SPENDS) for one in spends]
     return StrictServer(
-        "quietswap", version=__version__, instructions=told, log_level="WARNING", tools=tools
+        "quietswap",
+        version=__version__,
+        instructions=instructions,
+        log_level="WARNING",
+        tools=tools,
     )
 
 
@@ -133,8 +137,8 @@ class _WithToken:
         self._wanted = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        given = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] == "lifespan" or hmac.compare_digest(given, self._wanted):
+        authorization = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "lifespan" or hmac.compare_digest(authorization, self._wanted):
             await self._app(scope, receive, send)
             return
         headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]

@@ -80,8 +80,8 @@ class Person:
             async with self._terminal:
                 typed = await _typed(question)
         else:
-            given = answer.data if isinstance(answer, AcceptedElicitation) else None
-            typed = given.answer if isinstance(given, Consent) else ""
+            consent = answer.data if isinstance(answer, AcceptedElicitation) else None
+            typed = consent.answer if isinstance(consent, Consent) else ""
         if typed.strip().removesuffix("%").strip().lower() != question.wanted:
             raise Refused("NOT_CONFIRMED", "the person did not confirm it: nothing was signed")
 
@@ -162,7 +162,7 @@ class LocalSigner:
 
     def _question(self, prepared: Prepared) -> Question:
         """Return what the person is asked. Of others' text it has addresses only."""
-        lines, wanted = [f"Sign for {prepared.wallet}, with {self.signer.how}:"], "yes"
+        lines, word = [f"Sign for {prepared.wallet}, with {self.signer.how}:"], "yes"
         if prepared.wrap is not None:
             lines.append(_wrap_line(*prepared.wrap))
         elif prepared.kept is None or prepared.loss is None:
@@ -173,13 +173,13 @@ class LocalSigner:
                 lines += _approval_lines(prepared, prepared.kept)
             else:
                 lines += _swap_lines(prepared.kept)
-                wanted = prepared.loss.word_to_type
+                word = prepared.loss.word_to_type
             source = "" if self.preparer.has_node else ", by the service's figures alone"
             lines.append(f"It may lose: {prepared.loss}{source}")
         for one in (_gas(prepared), *_sale(prepared)):
-            what = "gas, at most" if one.token == ETHER else "sold"
-            lines.append(f"{what} {one.token.show(one.amount)}: {self.limits.words(one)}")
-        return Question("\n".join(lines), wanted)
+            use = "gas, at most" if one.token == ETHER else "sold"
+            lines.append(f"{use} {one.token.show(one.amount)}: {self.limits.words(one)}")
+        return Question("\n".join(lines), word)
 
     async def _fresh(self, prepared: Prepared) -> Prepared:
         """Return what to sign now: of an old quote a new one within what was confirmed."""

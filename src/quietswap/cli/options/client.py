@@ -25,13 +25,13 @@ def client_name(_context: click.Context, _param: click.Parameter, value: str) ->
 
 async def the_client(storage: Storage, id_or_name: str) -> Client:
     """Return the one client with this id or name. Raises click.ClickException."""
-    found = await storage.clients.find(id_or_name)
-    if len(found) == 1:
-        return found[0]
+    clients = await storage.clients.find(id_or_name)
+    if len(clients) == 1:
+        return clients[0]
     text = f"there is no client {id_or_name}: see quietswap clients list"
-    if found:
-        ids = ", ".join(client.id for client in found)
-        text = f"{len(found)} clients have the name {id_or_name}; use an id: {ids}"
+    if clients:
+        ids = ", ".join(client.id for client in clients)
+        text = f"{len(clients)} clients have the name {id_or_name}; use an id: {ids}"
     raise click.ClickException(text)
 
 

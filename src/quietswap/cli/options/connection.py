@@ -189,10 +189,10 @@ def require_terminal() -> None:
 
 def confirm_loss(loss: "Loss") -> bool:
     """Ask on standard error for the word yes, or for the loss that the person has read."""
-    wanted = loss.word_to_type
-    text = f"It may lose: {loss}. To sign it nevertheless, type {wanted}"
-    said = click.prompt(text, default="no", show_default=False, err=True)
-    return str(said).strip().removesuffix("%").strip().lower() == wanted
+    word = loss.word_to_type
+    text = f"It may lose: {loss}. To sign it nevertheless, type {word}"
+    answer = click.prompt(text, default="no", show_default=False, err=True)
+    return str(answer).strip().removesuffix("%").strip().lower() == word
 
 
 def _is_interactive() -> bool:

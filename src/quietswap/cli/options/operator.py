@@ -63,8 +63,10 @@ class OperatorContext:
             settings, strays = load_sections(self.settings_path, sections)
         except BadSettings as error:
             first, *more = str(error).splitlines()
-            said = "\n" + "\n".join(f"- {line}" for line in (first, *more)) if more else f" {first}"
-            raise click.UsageError(f"the settings cannot be used:{said}") from error
+            faults = (
+                "\n" + "\n".join(f"- {line}" for line in (first, *more)) if more else f" {first}"
+            )
+            raise click.UsageError(f"the settings cannot be used:{faults}") from error
         _warn_of(strays)
         return settings
 
@@ -72,8 +74,8 @@ class OperatorContext:
     def audit(event: str, **details: object) -> AuditEntry:
         """Return an entry of now by the account that runs the command. Details are no secrets."""
         now = SystemClock().now_ms()
-        who = {name: str(value) for name, value in actor().items()}
-        return AuditEntry(f"aud_{now:012x}{secrets.token_hex(6)}", now, who, event, details)
+        account = {name: str(value) for name, value in actor().items()}
+        return AuditEntry(f"aud_{now:012x}{secrets.token_hex(6)}", now, account, event, details)
 
     def run(
         self,
@@ -147,9 +149,9 @@ class OperatorContext:
         `adds` returns further details of the result.
         """
         with self.recorded(event, **details) as record:
-            found = self.run(work, creates=creates)
-            record.update(adds(found))
-        return found
+            changed = self.run(work, creates=creates)
+            record.update(adds(changed))
+        return changed
 
     def result(self, value: object, text: str, note: str = "") -> None:
         """Print a result: a value as JSON, or a text, with a note on standard error."""
@@ -177,11 +179,11 @@ class OperatorContext:
 
 def members(record: object, *names: str) -> dict[str, Any]:
     """Return attributes by their names in JSON: `created_at_ms` becomes `createdAt`."""
-    found = {}
+    by_name = {}
     for name in names:
         first, *more = name.removesuffix("_ms").split("_")
-        found["".join((first, *map(str.title, more)))] = getattr(record, name)
-    return found
+        by_name["".join((first, *map(str.title, more)))] = getattr(record, name)
+    return by_name
 
 
 def operator_command(

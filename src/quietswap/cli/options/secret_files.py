@@ -2,13 +2,8 @@
 
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-
-if TYPE_CHECKING:
-    pass
-
 
 _MOST_BYTES = 64 * 1024
 
@@ -23,8 +18,8 @@ def read_secret(file: Path, what: str) -> str:
             text = stream.read(_MOST_BYTES).decode("utf-8").rstrip("\r\n")
         is_open = bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror or "unreadable" if isinstance(error, OSError) else "it is not text"
-        raise click.UsageError(f"the {what} cannot be read from {file}: {why}") from None
+        reason = error.strerror or "unreadable" if isinstance(error, OSError) else "it is not text"
+        raise click.UsageError(f"the {what} cannot be read from {file}: {reason}") from None
     if is_open:
         click.echo(f"careful: others can read {file}; chmod 600 {file}", err=True)
     return text

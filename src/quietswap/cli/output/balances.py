@@ -110,8 +110,8 @@ def price_table(
     for row in found.sources:
         promised = "–" if row.buy_amount is None else buy.brief(int(row.buy_amount))
         style = "bold" if row.outcome == "won" else ""
-        said = why(row.outcome, row.reason)
-        table.add_row(row.source, promised, str(row.latency_ms), said, style=style)
+        outcome = why(row.outcome, row.reason)
+        table.add_row(row.source, promised, str(row.latency_ms), outcome, style=style)
     impact = f"{found.price_impact:.2f} %" if found.price_impact_available else "unknown"
     gas = usd(found.scoring.gas_cost_usd, known=found.scoring.price_available)
     rows = facts(

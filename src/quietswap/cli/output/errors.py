@@ -132,9 +132,13 @@ def _figures(error: errors.ClientError, *, raw: bool) -> Iterator[str]:
     if isinstance(error, errors.InsufficientBalance) and error.details:
         has = error.details
         token = _token(has.asset or "ETH", raw=raw)
-        needs, held = token.show(has.required), token.show(has.available)
+        needs, balance = token.show(has.required), token.show(has.available)
         is_short = has.available < has.required
-        yield f"It needs {needs} and holds {held}." if is_short else f"{needs} at most, of {held}."
+        yield (
+            f"It needs {needs} and holds {balance}."
+            if is_short
+            else f"{needs} at most, of {balance}."
+        )
     if isinstance(error, errors.InsufficientAllowance) and error.details:
         may = error.details
         token = _token(may.token, raw=raw)
@@ -142,17 +146,17 @@ def _figures(error: errors.ClientError, *, raw: bool) -> Iterator[str]:
         yield f"{may.router} may move {now}, the swap needs {needs}."
     if isinstance(error, errors.ValidationError) and error.details:
         for field in error.details.fields:
-            wanted, given = field.get("expected"), field.get("provided")
-            yield f"{field.get('field', '?')}: expected {wanted}, provided {given}"
+            expected, provided = field.get("expected"), field.get("provided")
+            yield f"{field.get('field', '?')}: expected {expected}, provided {provided}"
     if isinstance(error, errors.ApiError) and error.raw_details:
         sources = error.raw_details.get("sources")
         for each in sources if isinstance(sources, list) else []:
             if not isinstance(each, dict):
                 continue
-            said = why(str(each.get("outcome", "")), each.get("reason") and str(each["reason"]))
-            yield f"{each.get('source')}: {said}"
+            reason = why(str(each.get("outcome", "")), each.get("reason") and str(each["reason"]))
+            yield f"{each.get('source')}: {reason}"
 
 
 def _token(asset: str, *, raw: bool) -> DisplayToken:
-    known = {"ETH": ETHER} | {token.address: token for token in KNOWN.values()}
-    return replace(known.get(asset, DisplayToken(asset, f"smallest units of {asset}", 0)), raw=raw)
+    tokens = {"ETH": ETHER} | {token.address: token for token in KNOWN.values()}
+    return replace(tokens.get(asset, DisplayToken(asset, f"smallest units of {asset}", 0)), raw=raw)

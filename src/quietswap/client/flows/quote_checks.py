@@ -185,9 +185,9 @@ def check_quote(
         "ETH to be sent along": params.value != 0,
         "no nonce": params.nonce is None,
     }
-    found = [name for name, is_so in faults.items() if is_so] + check_params(params)
-    if found:
-        raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
+    violations = [name for name, is_so in faults.items() if is_so] + check_params(params)
+    if violations:
+        raise UnsafeQuote(f"the quote has {', '.join(violations)}: not signed")
     require_cost("its gas", params.max_gas_cost, request.max_fee_wei, MAX_FEE_OPTION)
     try:
         broken = _broken_rule(quote, request, settlers)

@@ -121,16 +121,16 @@ def safe_quote(
         if not has_node:
             check_unsimulated(quote)
         params = quote.mev_protection.transaction_params
-        wanted = request.nonce
+        nonce = request.nonce
         if has_node:
             yield from check_fee(params)
-            if wanted is None and not request.any_nonce:
-                wanted = yield from _next_nonce(request.wallet, params.nonce or 0, polling)
-        if wanted is None or params.nonce == wanted:
+            if nonce is None and not request.any_nonce:
+                nonce = yield from _next_nonce(request.wallet, params.nonce or 0, polling)
+        if nonce is None or params.nonce == nonce:
             return quote
-        lags = request.nonce is None and params.nonce is not None and params.nonce < wanted
+        lags = request.nonce is None and params.nonce is not None and params.nonce < nonce
         if not lags or attempt == _LAGGING_QUOTES:
-            raise NonceMismatch(_other_nonce(params.nonce, wanted, request))
+            raise NonceMismatch(_other_nonce(params.nonce, nonce, request))
         yield Sleep(polling.node_interval_s)
     raise AssertionError("the last attempt returns or raises")
 
@@ -159,9 +159,9 @@ def _reads(quote: SwapQuoteResponse, request: SwapRequest) -> list[node_calls.No
 def _next_nonce(wallet: str, least: int, polling: PollingPolicy) -> Flow[int]:
     """Return the wallet's next nonce; below `least` a backend of the node may be behind."""
     for _ in range(BACKENDS - 1):
-        found = yield from perform(node_calls.nonce(wallet))
-        if found >= least:
-            return found
+        nonce = yield from perform(node_calls.nonce(wallet))
+        if nonce >= least:
+            return nonce
         yield Sleep(polling.node_interval_s)
     return (yield from perform(node_calls.nonce(wallet)))
 
@@ -205,8 +205,8 @@ def batched_quote(
         or (quote.batch.reason if quote.batch and params is None else None)
     )
     if reason is not None or params is None:
-        why = reason or "the service offers none"
-        raise QuoteDeclined(f"no approve and swap in one: {why}: not signed")
+        refusal = reason or "the service offers none"
+        raise QuoteDeclined(f"no approve and swap in one: {refusal}: not signed")
     if params.nonce != (yield from perform(node_calls.nonce(wallet, "latest"))):
         raise QuoteDeclined(f"no approve and swap in one: {batch.LATER}: not signed")
     if params.nonce != quote.mev_protection.transaction_params.nonce:
@@ -240,5 +240,5 @@ def require_approvable(
             " out"
         )
     if not request.replace:
-        what = "the approval that this swap needs"
-        yield from require_no_open_order(request.wallet, what, polling, has_node=True)
+        purpose = "the approval that this swap needs"
+        yield from require_no_open_order(request.wallet, purpose, polling, has_node=True)

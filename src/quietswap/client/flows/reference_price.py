@@ -34,8 +34,8 @@ class ReferencePrice:
         The amount compared is the minimum output before the slippage is subtracted. `buyAmount` is
         not used, because nothing enforces it.
         """
-        meant = Decimal(int(quote.min_buy_amount)) * BPS / (BPS - slippage_bps)
-        return 100 * (1 - meant / self.fair_amount)
+        promised = Decimal(int(quote.min_buy_amount)) * BPS / (BPS - slippage_bps)
+        return 100 * (1 - promised / self.fair_amount)
 
 
 def find(request: SwapRequest) -> Flow[ReferencePrice | None]:

@@ -191,8 +191,8 @@ def _judge(
         case verdict.Fault.UNKNOWN:
             raise UnsafeQuote(f"{result.reason} on your node: not signed")
         case verdict.Fault.REVERTS:
-            why = "" if result.reason == codec.NO_REASON else f": {result.reason}"
-            raise UnsafeQuote(f"tried on your node the swap reverts{why}: not signed")
+            reason = "" if result.reason == codec.NO_REASON else f": {result.reason}"
+            raise UnsafeQuote(f"tried on your node the swap reverts{reason}: not signed")
         case verdict.Fault.BREAKS_A_RULE if result.takes_fee:
             raise UnsafeQuote(
                 f"tried on your node {trial.buy_token} takes a fee on transfer, or cannot be sent"

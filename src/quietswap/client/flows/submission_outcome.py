@@ -42,8 +42,10 @@ def mined(sent: SubmittedTransaction, polling: PollingPolicy) -> Flow[node_calls
     if seen.outcome is TransactionOutcome.REPLACED:
         raise errors.TransactionReplaced(sent.tx_hash)
     if seen.trouble is not None:
-        why = str(seen.trouble)
-        raise error_for_outcome(TransactionOutcome.OPEN, why, sent, seen.trouble) from seen.trouble
+        reason = str(seen.trouble)
+        raise error_for_outcome(
+            TransactionOutcome.OPEN, reason, sent, seen.trouble
+        ) from seen.trouble
     waited = (yield from read_clock()).seconds - started
     raise with_transaction(errors.OrderStillOpen(sent.tx_hash, "not mined", waited), sent)
 
@@ -125,8 +127,8 @@ def require_report(end: OrderEnd, sent: SubmittedTransaction) -> None:
     """Do `require_certainty`. Raises MinedAnyway or NeverMined for an end that is not reported."""
     end.require_certainty(sent)
     if end.fate is not None and not end.record.is_terminal:
-        why = f"the service still reports {end.record.status}"
-        raise error_for_outcome(end.fate, why, sent, receipt=end.receipt)
+        reason = f"the service still reports {end.record.status}"
+        raise error_for_outcome(end.fate, reason, sent, receipt=end.receipt)
 
 
 def error_for_outcome(
@@ -136,13 +138,13 @@ def error_for_outcome(
     cause: errors.ClientError | None = None,
     receipt: node_calls.NodeReceipt | None = None,
 ) -> errors.ClientError:
-    known = {"tx_hash": sent.tx_hash, "nonce": sent.nonce, "order_id": sent.order_id}
+    identity = {"tx_hash": sent.tx_hash, "nonce": sent.nonce, "order_id": sent.order_id}
     if fate is TransactionOutcome.MINED:
-        mined_anyway = errors.MinedAnyway(why, cause=cause, **known)  # type: ignore[arg-type]
+        mined_anyway = errors.MinedAnyway(why, cause=cause, **identity)  # type: ignore[arg-type]
         mined_anyway.receipt = receipt
         return mined_anyway
     kind = errors.MayBeMined if fate is TransactionOutcome.OPEN else errors.NeverMined
-    return kind(why, cause=cause, **known)  # type: ignore[arg-type]
+    return kind(why, cause=cause, **identity)  # type: ignore[arg-type]
 
 
 def _order_of(error: errors.ClientError) -> str | None:
