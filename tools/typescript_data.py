@@ -27,7 +27,7 @@ import msgspec.inspect
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from quietswap.client import wire
+from quietswap.client import number_limits
 from quietswap.client.errors import ERROR_CLASSES
 from quietswap.client.flows import (
     cancel,
@@ -141,14 +141,14 @@ def _limits() -> dict[str, str]:
     }
     numbers = {
         "FRESH_S": int(plan.FRESH_S),
-        "LEAST_INTERVAL_S": int(wire.LEAST_INTERVAL_S),
-        "MOST_INTERVAL_S": int(wire.MOST_INTERVAL_S),
-        "MOST_RETRY_S": int(wire.MOST_RETRY_S),
-        "MOST_WAIT_S": int(wire.MOST_WAIT_S),
-        "MAX_BODY": wire.MAX_BODY,
-        "MAX_LEVELS": wire.MAX_LEVELS,
-        "MOST_NUMBER_CHARS": wire.MOST_NUMBER_CHARS,
-        "EXACT_DIGITS": wire.EXACT_DIGITS,
+        "LEAST_INTERVAL_S": int(number_limits.LEAST_INTERVAL_S),
+        "MOST_INTERVAL_S": int(number_limits.MOST_INTERVAL_S),
+        "MOST_RETRY_S": int(number_limits.MOST_RETRY_S),
+        "MOST_WAIT_S": int(number_limits.MOST_WAIT_S),
+        "MAX_BODY": number_limits.MAX_BODY,
+        "MAX_LEVELS": number_limits.MAX_LEVELS,
+        "MOST_NUMBER_CHARS": number_limits.MOST_NUMBER_CHARS,
+        "EXACT_DIGITS": number_limits.EXACT_DIGITS,
     }
     return {name: f"{value}n" for name, value in units.items()} | {
         name: str(value) for name, value in numbers.items()

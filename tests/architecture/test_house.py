@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 SOURCES = sorted((Path(__file__).parents[2] / "src" / "quietswap").rglob("*.py"))
-MOST_HEADINGS = 9
+MOST_HEADINGS = 4
 """Comment headings inside files: such a section is a file of its own."""
-MOST_FILLERS = 456
+MOST_FILLERS = 72
 """Assignments to names that say nothing of their value."""
 
 _HEADING = re.compile(r"(?<=\n\n)# [^\n]*\n(?:#[^\n]*\n)*(?=\n)")

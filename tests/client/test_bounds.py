@@ -10,7 +10,7 @@ import pytest
 from quietswap.client import QuietswapClient, node_calls
 from quietswap.client.errors import ApiError, MayBeMined, UnexpectedResponse
 from quietswap.client.flows.polling import PollingPolicy
-from quietswap.client.wire import MAX_BODY
+from quietswap.client.number_limits import MAX_BODY
 from quietswap.rules.orders.order import OrderStatus
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT

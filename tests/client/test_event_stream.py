@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from quietswap.client import QuietswapClient, event_stream
+from quietswap.client import QuietswapClient, read_events
 from quietswap.client.event_stream import AwaitEvent, StreamPlace, StreamReader
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.rules import errors
@@ -146,8 +146,8 @@ def test_ctrl_c_before_the_stream_is_read_leaves_no_task(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
-    monkeypatch.setattr(event_stream, "_CLOSE_S", 0)
+    monkeypatch.setattr(read_events, "_CLOSE_S", 0)
     with pytest.raises(KeyboardInterrupt):
-        event_stream.read_events(None, AwaitEvent("ord_1", 1, 1.0))
+        read_events.read_events(None, AwaitEvent("ord_1", 1, 1.0))
     gc.collect()
     assert caplog.messages == []

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
 import msgspec
 
-from quietswap.client import wire
+from quietswap.client import number_limits, wire
 from quietswap.rules import errors as codes
 from quietswap.rules.contract.errors import ERRORS, ErrorEnvelope
 
@@ -104,7 +104,7 @@ class ApiError(ClientError, Generic[D]):
         self.message = body.message
         self.suggestion = body.suggestion
         self.raw_details = body.details
-        self.retry_after = wire.retry_after(body.retry_after)
+        self.retry_after = number_limits.retry_after(body.retry_after)
         self.limit = body.limit
         self.window = body.window
         details: msgspec.Struct | None = None

@@ -3,16 +3,10 @@
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
 
-import asyncio
-import threading
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
-from pyreqwest.exceptions import RequestError
-from pyreqwest.response import BaseResponse, Response
 
 from quietswap.client.errors import UnexpectedResponse
 from quietswap.client.wire import decode
@@ -114,63 +108,3 @@ class QuoteEvents:
                 self._verified(decode(data, StreamedRoute))
             except msgspec.DecodeError as error:
                 raise UnexpectedResponse(f"a route cannot be read ({error})") from error
-
-
-# Reads the event stream over HTTP until there is news, the stream ends or the time is over.
-#
-# A stream that breaks is no error: the caller reads the status record, which says what is wrong.
-
-_SLICE_S = 0.25
-"""Longest time until a signal is handled that the system gave to another thread, in s."""
-_CLOSE_S, _CANCELS = 1.0, 20
-"""Longest wait in s for the connection to close after an interruption, and tries to close it."""
-
-
-def read_events(request: Any, effect: AwaitEvent) -> StreamPlace | None:
-    """Send the request of an asynchronous client, and return the outcome of the wait. Blocks.
-
-    A blocking read ignores Ctrl-C until the next bytes come. Therefore another thread reads, and an
-    exception here ends it and closes the connection.
-    """
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(read_events_async(request, effect))
-    ended = threading.Event()
-
-    def read() -> None:
-        with suppress(asyncio.CancelledError, Exception):  # `task.result` raises it below
-            loop.run_until_complete(task)
-        ended.set()
-
-    try:
-        threading.Thread(target=read, name="quietswap-events", daemon=True).start()
-        while not ended.wait(_SLICE_S):
-            pass
-    finally:
-        for _ in range(_CANCELS):  # one that comes between two reads may be lost
-            if ended.is_set():
-                break
-            loop.call_soon_threadsafe(task.cancel)
-            ended.wait(_CLOSE_S / _CANCELS)
-        if not loop.is_running():
-            read()  # an interruption before the thread ran it left the task pending
-            loop.close()
-    return task.result()
-
-
-async def read_events_async(request: Any, effect: AwaitEvent) -> StreamPlace | None:
-    reader = StreamReader(effect)
-    with suppress(RequestError, ValueError):  # ValueError: a header that is no text
-        async with request as response:
-            await _read(response, reader)
-    return reader.place
-
-
-async def _read(response: Response, reader: StreamReader) -> None:
-    while is_stream(response) and (piece := await response.body_reader.read_chunk()):
-        if reader.feed(bytes(piece)):
-            return
-
-
-def is_stream(response: BaseResponse) -> bool:
-    media = str(response.headers.get("content-type", ""))
-    return response.status == 200 and media.startswith("text/event-stream")

@@ -18,7 +18,7 @@ from pyreqwest.exceptions import BuilderError, RequestError
 from pyreqwest.http import Url
 from pyreqwest.response import BaseResponse, Response, SyncResponse
 
-from quietswap.client import event_stream, wire
+from quietswap.client import number_limits, read_events
 from quietswap.client.api_calls import ApiCall, read_answer
 from quietswap.client.errors import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
 from quietswap.client.event_stream import AwaitEvent, QuoteEvents
@@ -97,7 +97,7 @@ class Endpoints:
                 raise ValueError(f"{name} must be an http:// or https:// address")
         if urlsplit(self.url).query or urlsplit(self.url).fragment:
             raise ValueError("url must be a base address, without ? and #")
-        wire.wait("timeout_s", self.timeout_s)
+        number_limits.wait("timeout_s", self.timeout_s)
         if not self.api_key.isascii() or not self.api_key.isprintable():
             raise ValueError("the API key holds characters that no key has")
 
@@ -161,7 +161,7 @@ class _Wire:
         body: bytes,
         events: QuoteEvents | None,
     ) -> Any:
-        if len(body) > wire.MAX_BODY:
+        if len(body) > number_limits.MAX_BODY:
             raise self._too_large(effect)
         if events is not None:
             if events.answer is None:
@@ -197,7 +197,9 @@ class _Wire:
 
     def _too_large(self, effect: Request) -> UnexpectedResponse:
         url = self._at.url if isinstance(effect, ApiCall) else (self._at.rpc_url or "")
-        return UnexpectedResponse(f"{_host(url)} answers more than {wire.MAX_BODY} bytes: not read")
+        return UnexpectedResponse(
+            f"{_host(url)} answers more than {number_limits.MAX_BODY} bytes: not read"
+        )
 
 
 def _is_http(url: str) -> bool:
@@ -252,7 +254,7 @@ def _request(client: Any, out: _Outgoing) -> Any:
 
 def _events(effect: Request, response: BaseResponse) -> QuoteEvents | None:
     verified = effect.verified if isinstance(effect, ApiCall) else None
-    return QuoteEvents(verified) if verified and event_stream.is_stream(response) else None
+    return QuoteEvents(verified) if verified and read_events.is_stream(response) else None
 
 
 def _whole(response: SyncResponse, events: QuoteEvents | None) -> bytes:
@@ -262,7 +264,9 @@ def _whole(response: SyncResponse, events: QuoteEvents | None) -> bytes:
     """
     body, reader = b"", response.body_reader
     while not _has_ended(response, len(body)):
-        more = reader.read_chunk() if events else reader.read(wire.MAX_BODY + 1 - len(body))
+        more = (
+            reader.read_chunk() if events else reader.read(number_limits.MAX_BODY + 1 - len(body))
+        )
         if not more:
             break
         body += bytes(more)
@@ -274,7 +278,9 @@ def _whole(response: SyncResponse, events: QuoteEvents | None) -> bytes:
 async def _whole_async(response: Response, events: QuoteEvents | None) -> bytes:
     body, reader = b"", response.body_reader
     while not _has_ended(response, len(body)):
-        more = await (reader.read_chunk() if events else reader.read(wire.MAX_BODY + 1 - len(body)))
+        more = await (
+            reader.read_chunk() if events else reader.read(number_limits.MAX_BODY + 1 - len(body))
+        )
         if not more:
             break
         body += bytes(more)
@@ -285,7 +291,7 @@ async def _whole_async(response: Response, events: QuoteEvents | None) -> bytes:
 
 def _has_ended(response: BaseResponse, size: int) -> bool:
     """Return whether the body is complete or too large; a known length saves one more read."""
-    return size > wire.MAX_BODY or response.headers.get("content-length") == str(size)
+    return size > number_limits.MAX_BODY or response.headers.get("content-length") == str(size)
 
 
 class SyncTransport:
@@ -314,7 +320,7 @@ class SyncTransport:
         if isinstance(effect, AwaitEvent):
             if self._streams is None:
                 self._streams = _configured(ClientBuilder(), self._endpoints)
-            return event_stream.read_events(
+            return read_events.read_events(
                 _request(self._streams, self._wire.stream(effect)), effect
             )
         request = _request(self._client, self._wire.outgoing(effect))
@@ -356,7 +362,7 @@ class AsyncTransport:
         if isinstance(effect, ReadClock):
             return ClockReading(self._monotonic(), time.time_ns() // 1_000_000)
         if isinstance(effect, AwaitEvent):
-            return await event_stream.read_events_async(
+            return await read_events.read_events_async(
                 _request(self._client, self._wire.stream(effect)), effect
             )
         request = _request(self._client, self._wire.outgoing(effect))

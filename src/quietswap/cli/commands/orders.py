@@ -1,10 +1,9 @@
 """`quietswap orders`: stored orders, their event logs and exports, for the operator."""
 
-import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,15 +13,15 @@ import click
 from quietswap.cli.options import operator
 from quietswap.cli.options.client import owner_of, owner_options, the_client
 from quietswap.cli.options.operator import OperatorContext, members, operator_command
+from quietswap.cli.options.order_tokens import amount_text, tokens_at
 from quietswap.cli.options.times import SINCE, since_option
-from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, shown_symbol, wallet_address
+from quietswap.cli.output.tokens import wallet_address
 from quietswap.rules.amounts import difference_bps
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.contract.exports import FORMATS
 from quietswap.rules.foreign_text import visible
 from quietswap.rules.orders.export import ExportFilter, ExportPage
 from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
-from quietswap.rules.tokens.token import NATIVE, Token
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.orders.export import ExportOrders
@@ -134,15 +133,15 @@ def show(context: OperatorContext, order: str) -> None:
         return stored, await storage.orders.events(stored.order_id)
 
     found, events = context.run(look)
-    tokens = _tokens_at(context, {found.sell_token, found.buy_token})
+    tokens = tokens_at(context, {found.sell_token, found.buy_token})
     row = {**_row(found), "relay": relay_verdict(events)}
     pair = (("sell", tokens.get(found.sell_token)), ("buy", tokens.get(found.buy_token)))
     units = {name: members(each, "symbol", "decimals") if each else None for name, each in pair}
     body = {**row, "tokens": units, "events": [_event(event) for event in events]}
-    row["sellAmount"] = _amount_of(found.sell_amount, found.sell_token, tokens)
-    row["minBuyAmount"] = _amount_of(found.min_buy_amount, found.buy_token, tokens)
+    row["sellAmount"] = amount_text(found.sell_amount, found.sell_token, tokens)
+    row["minBuyAmount"] = amount_text(found.min_buy_amount, found.buy_token, tokens)
     if found.inclusion is not None and found.inclusion.received is not None:
-        row["receivedAmount"] = _amount_of(found.inclusion.received, found.buy_token, tokens)
+        row["receivedAmount"] = amount_text(found.inclusion.received, found.buy_token, tokens)
     del row["keyId"]  # for programs only: it repeats clientId
     lines = [f"{name:18} {value if value is not None else '-'}" for name, value in row.items()]
     lines += ["", "event log"]
@@ -251,44 +250,6 @@ def _event(event: OrderEvent) -> dict[str, Any]:
     moved = {"from": event.from_status, "to": event.to_status}
     by = {"at": _time(event.at_ms), "by": event.event_type}
     return {**by, **moved, "evidence": event.evidence}
-
-
-# Decimals and symbols of an order's tokens, read from the service's node.
-
-_WITHIN_S = 5.0
-
-
-def _tokens_at(
-    context: OperatorContext, addresses: Collection[Address]
-) -> dict[Address, DisplayToken]:
-    """Return the tokens that are built in or known to the service's node.
-
-    A token is missing if no node is configured, none responds, or none knows it.
-    """
-    built_in = {token.address: token for token in KNOWN.values()} | {NATIVE: ETHER}
-    tokens = {address: built_in[address] for address in addresses if address in built_in}
-    missing = [address for address in addresses if address not in tokens]
-    settings = context.settings("node")
-    if not missing or not settings.node.urls:
-        return tokens
-    from quietswap.service.server.container import adapters_of_a_command
-
-    async def read() -> list[Token | None]:
-        async with adapters_of_a_command(settings) as outside, asyncio.timeout(_WITHIN_S):
-            return await asyncio.gather(*map(outside.chain.token, missing))
-
-    with contextlib.suppress(BadSettings, NodeUnavailable, TimeoutError):
-        for token in filter(None, asyncio.run(read())):
-            symbol = shown_symbol(token.symbol, token.address)
-            tokens[token.address] = DisplayToken(token.address, symbol, token.decimals)
-    return tokens
-
-
-def _amount_of(units: int, address: Address, tokens: dict[Address, DisplayToken]) -> str:
-    token = tokens.get(address)
-    if token is None:
-        return f"{units} smallest units of {address} (no node returned its decimals)"
-    return token.show(units)
 
 
 # Every stored order of a range as CSV or JSON, for accounting.

@@ -255,13 +255,8 @@ def storage_errors() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
 
 
-# Audit records: in the database, and in the audit file of the settings.
-#
-# An entry of the database is stored in the transaction of the change. A command does nothing if its
-# record cannot be written.
-
-
 def _write(audit: AuditFile, event: str, **details: object) -> None:
+    """Write the outcome to the audit file, or warn on standard error that it is not recorded."""
     try:
         audit.write(event, **details)
     except AuditUnavailable as error:

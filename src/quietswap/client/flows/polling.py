@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from quietswap.client import api_calls, errors, node_calls, wire
+from quietswap.client import api_calls, errors, node_calls, number_limits
 from quietswap.client.event_stream import AwaitEvent
 from quietswap.client.flows.effects import Flow, Sleep, await_event, perform, read_clock
 from quietswap.client.signing import require_same
@@ -68,9 +68,9 @@ class PollingPolicy:
 
     def __post_init__(self) -> None:
         for name in ("first_backoff_s", "longest_backoff_s", "node_interval_s"):
-            wire.wait(name, getattr(self, name))
+            number_limits.wait(name, getattr(self, name))
         if self.interval_s is not None:
-            wire.wait("interval_s", self.interval_s)
+            number_limits.wait("interval_s", self.interval_s)
         for name in ("patience_s", "doubt_s"):
             seconds = getattr(self, name)
             if seconds is not None and not seconds >= 0:
@@ -93,7 +93,7 @@ class PollingPolicy:
     def backoff(self, failures: int, error: errors.ClientError) -> float:
         """Return the pause in s after the nth failure in a row; at least the error's `retryAfter`.
 
-        `retryAfter` is limited to `wire.MOST_RETRY_S`.
+        `retryAfter` is limited to `number_limits.MOST_RETRY_S`.
         """
         asked = error.retry_after if isinstance(error, errors.ApiError) else None
         grown = self.first_backoff_s * 2.0 ** min(failures - 1, 16)
@@ -164,7 +164,11 @@ def follow_order(
     Raises any error that is not transient. Raises TransactionHashMismatch when `signed_hash` is
     given and a record names another hash.
     """
-    interval = polling.interval_s if polling.interval_s is not None else wire.interval(suggested_s)
+    interval = (
+        polling.interval_s
+        if polling.interval_s is not None
+        else number_limits.interval(suggested_s)
+    )
     started, patience_s = (yield from read_clock()).seconds, polling.until()
     failures, state = 0, "unknown"
     changes = _Changes(order_id, is_streamed=polling.stream)
