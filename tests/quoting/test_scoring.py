@@ -10,12 +10,12 @@ from quietswap.rules.quotes.scoring import (
     Candidate,
     PricingContext,
     UsdRates,
-    believed,
     first_approval_gas,
     gas_price_in_buy_token,
     impact_percent,
     rank,
     score,
+    without_contradicted_prices,
 )
 from quietswap.rules.routers.method import Measure
 from quietswap.rules.safety.methods import METHODS
@@ -234,7 +234,7 @@ def test_prices_that_are_not_believed_still_weigh_gas() -> None:
     read = PricingContext(ODD, 3000 * 10**9, USDC, rates, 10 * GWEI)
     dear = candidate("dear", 3000_010000, 3000_010000, gas=16_000_000)
     cheap = candidate("cheap", 3000_000000, 3000_000000, gas=100_000)
-    assert believed(read, [dear, cheap]).rates.buy is None
+    assert without_contradicted_prices(read, [dear, cheap]).rates.buy is None
     assert names(rank([dear, cheap], read)) == ["cheap", "dear"]
 
 
@@ -249,19 +249,19 @@ def test_prices_that_make_the_swap_a_gift_are_not_believed() -> None:
     """What is worth 3000 USD does not sell for 300,000: one of the prices is false."""
     entry = candidate("a", 3000_000000, 3000_000000)
     gift = market(UsdRates(Decimal(3000), Decimal(3000), Decimal(100)))
-    assert believed(gift, [entry]).rates == UsdRates(Decimal(3000), None, None)
-    assert believed(market(), [entry]).rates == RATES
+    assert without_contradicted_prices(gift, [entry]).rates == UsdRates(Decimal(3000), None, None)
+    assert without_contradicted_prices(market(), [entry]).rates == RATES
 
 
 def test_prices_that_make_the_swap_ruinous_are_kept_to_warn() -> None:
     entry = candidate("a", 300_000000, 300_000000)
-    assert believed(market(), [entry]).rates == RATES
+    assert without_contradicted_prices(market(), [entry]).rates == RATES
 
 
 def test_a_single_price_cannot_be_contradicted() -> None:
     entry = candidate("a", 3000_000000, 3000_000000)
     alone = UsdRates(Decimal(3000), None, Decimal(100))
-    assert believed(market(alone), [entry]).rates == alone
+    assert without_contradicted_prices(market(alone), [entry]).rates == alone
 
 
 def test_nothing_is_ranked_where_nothing_came() -> None:

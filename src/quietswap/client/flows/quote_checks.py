@@ -175,7 +175,7 @@ def check_quote(
     only the gas cost is above the limit.
     """
     params, route = quote.mev_protection.transaction_params, quote.dex_route
-    called, data = _called(params, request) if batched else (params.to, params.data)
+    called, data = _call_of(params, request) if batched else (params.to, params.data)
     faults = {
         "another sell token": quote.sell_token.lower() != request.sell_token.lower(),
         "another buy token": quote.buy_token.lower() != request.buy_token.lower(),
@@ -197,7 +197,7 @@ def check_quote(
         raise UnsafeQuote(f"the quote is not safe: {broken}: not signed")
 
 
-def _called(params: TransactionParams, request: SwapRequest) -> tuple[str, str]:
+def _call_of(params: TransactionParams, request: SwapRequest) -> tuple[str, str]:
     """Return target and calldata of the swap in a batch with the exact approval before it.
 
     What was asked for is a batch, so nothing else is read instead. Raises UnsafeQuote.

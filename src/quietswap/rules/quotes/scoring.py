@@ -145,7 +145,7 @@ def _with_reference(report: SourceReport, reference: int) -> SourceReport:
     return replace(report, reference_bps=bps, reason=reason)
 
 
-def believed(market: PricingContext, candidates: "Promises") -> PricingContext:
+def without_contradicted_prices(market: PricingContext, candidates: "Promises") -> PricingContext:
     """Return the market without USD prices that the routes contradict.
 
     All candidates sell the same, so their median output is the swap's output. If it is worth more
@@ -170,7 +170,7 @@ def gas_price_in_buy_token(candidates: "Promises", market: PricingContext) -> De
     With WETH on either side the swap's own rate is enough. Otherwise the price of either token is
     used. If both are known and contradict each other, the lower figure counts: a false price then
     gives gas too little weight, and never more than the output. Therefore `market` has the rates as
-    read, not as returned by `believed`. None if no conversion is possible.
+    read, not as returned by `without_contradicted_prices`. None if no conversion is possible.
     """
     fee = Decimal(market.base_fee)
     if market.buy.address == WETH:

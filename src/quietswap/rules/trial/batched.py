@@ -30,7 +30,7 @@ class BatchedSwapCodec(RouteSimulationCodec):
         )
         self._spender = spender
 
-    def _called(self, route: Route) -> tuple[Address, bytes]:
+    def _call_of(self, route: Route) -> tuple[Address, bytes]:
         amount = self.request.sell_amount
         calls = batch.SwapBatch(self.sell, route.target, amount, route.data)
         return self.request.wallet, calls.calldata()

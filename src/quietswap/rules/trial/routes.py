@@ -125,14 +125,14 @@ class RouteSimulationCodec:
         wei: StateOverrides = {}
         if self._eth < limit * fee:
             wei = swap_trial.plausible_balance(wallet, limit * fee, self.below)
-        to, data = self._called(route)
+        to, data = self._call_of(route)
         call = codec.call_object(wallet, to, data, value=route.value, gas=limit, max_fee=fee)
         overrides, reads = self._frame(block, trial)
         state = merged(wei, self._written(self.override.words(route.spender)))
         after = reads if trial.payer is None else self._after(trial, block)
         return swap_trial.trial_call(block, call, after, state, overrides)
 
-    def _called(self, route: Route) -> tuple[Address, bytes]:
+    def _call_of(self, route: Route) -> tuple[Address, bytes]:
         return route.target, route.data
 
     def _frame(self, block: next_block.NextBlock, trial: SwapTrial) -> _Frame:

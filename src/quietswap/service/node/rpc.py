@@ -387,14 +387,14 @@ class NodeRpcClient:
 
     async def probe(self) -> list[NodeStatus]:
         """Read the chain id and the height of every node. Never raises."""
-        states = await asyncio.gather(*(self._look_at(node) for node in self._nodes.all))
+        states = await asyncio.gather(*(self._probe_node(node) for node in self._nodes.all))
         self._knows_heights = True
         return [
             NodeStatus(node.name, height, self._nodes.lags(node), seconds, reason)
             for node, (height, seconds, reason) in zip(self._nodes.all, states, strict=True)
         ]
 
-    async def _look_at(self, node: NodeHealth) -> tuple[int | None, float, str | None]:
+    async def _probe_node(self, node: NodeHealth) -> tuple[int | None, float, str | None]:
         started = self._clock.monotonic()
         height, reason = None, None
         try:

@@ -149,7 +149,7 @@ class QuotePrice:
                 [_report(answer) for answer in answers], request.sell.address, request.buy.address
             )
         best = indicative_price.rank_prices(promised, read, reference)[0]
-        used = scoring.believed(read, promised).rates
+        used = scoring.without_contradicted_prices(read, promised).rates
         value = scoring.value_usd(best.buy_amount, request.buy, used.buy)
         cost = scoring.gas_cost_usd(best.gas_estimate, read.base_fee, used.eth)
         sold = scoring.value_usd(request.sell_amount, request.sell, used.sell)

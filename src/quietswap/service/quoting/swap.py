@@ -122,7 +122,7 @@ class SwapQuotePolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class _QuoteContext:
     nonces: OwnNonces
     rates: scoring.UsdRates
     reference: int | None
@@ -174,16 +174,16 @@ class QuoteSwap:
                 field="buyToken", provided=buy.address, reason="both tokens are the same"
             )
         request = self._request(ask, sell, buy, head)
-        setting = observe.in_phase("prices", self._setting(key, request, head))
-        setting_task = asyncio.create_task(setting)
+        reading = observe.in_phase("prices", self._context(key, request, head))
+        context_task = asyncio.create_task(reading)
         try:
             collected = await self.collect_routes(key.client_id, request, ask.verified)
-            swap_setting = await setting_task
+            context = await context_task
         finally:
-            setting_task.cancel()
+            context_task.cancel()
         if not collected.candidates:
             raise no_route_error(collected.reports, ask.sell_token, ask.buy_token)
-        quote = self._compose(request, collected, swap_setting, head)
+        quote = self._compose(request, collected, context, head)
         return replace(quote, batch=await batched_form(quote, collected))
 
     async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
@@ -203,7 +203,7 @@ class QuoteSwap:
             deadline=head.time + self.terms.calldata_life_ms // 1000,
         )
 
-    async def _setting(self, key: ApiKey, request: RouteRequest, head: Head) -> _Setting:
+    async def _context(self, key: ApiKey, request: RouteRequest, head: Head) -> _QuoteContext:
         for _ in range(2):  # turns of the loop, in which the sources are asked: they take longest
             await asyncio.sleep(0)
         nonces = await self.orders.own_nonces(key.client_id, request.wallet)
@@ -212,21 +212,21 @@ class QuoteSwap:
         by_pools = await self.prices.by_pools(sell.address, buy.address)  # `usd` reads them, too
         await require_no_fork(self.chain, head.time)
         reference = scoring.reference_amount(sell, request.sell_amount, buy, by_pools)
-        return _Setting(nonces, scoring.UsdRates(*prices), reference)
+        return _QuoteContext(nonces, scoring.UsdRates(*prices), reference)
 
     def _compose(
-        self, request: RouteRequest, collected: CollectedRoutes, setting: _Setting, head: Head
+        self, request: RouteRequest, collected: CollectedRoutes, context: _QuoteContext, head: Head
     ) -> SwapQuote:
         read = scoring.PricingContext(
             request.sell,
             request.sell_amount,
             request.buy,
-            setting.rates,
+            context.rates,
             collected.prepared.next_base_fee,
             scoring.first_approval_gas(is_amsterdam=head.is_amsterdam),
         )
-        market = scoring.believed(read, collected.candidates)
-        sender, reference, terms = collected.prepared.sender, setting.reference, self.terms
+        market = scoring.without_contradicted_prices(read, collected.candidates)
+        sender, reference, terms = collected.prepared.sender, context.reference, self.terms
         best, *others = scoring.rank(
             collected.candidates, read, _approved(request, sender), reference
         )
@@ -239,7 +239,7 @@ class QuoteSwap:
         impact = scoring.impact_percent(best.route.impact_percent, sold, bought)
         threat, rebate = self._threat(best, market, impact, sold if bought is None else bought)
         limit = best.gas_limit or fees.gas_limit_for(best.gas) + fees.NEW_SLOT_GAS
-        nonce = next_nonce(sender.nonce, sender.pending_nonce, setting.nonces)
+        nonce = next_nonce(sender.nonce, sender.pending_nonce, context.nonces)
         params = _params(collected, best.route.target, best.route.data, limit, nonce)
         return SwapQuote(
             sell_token=request.sell.address,
@@ -268,7 +268,7 @@ class QuoteSwap:
             sources=reports,
             notes=(
                 *((CONTRACT_NOTE,) if is_contract(sender.code) else ()),
-                *notes(best, request.buy.address, market.rates, setting.rates, weighed=weighed),
+                *notes(best, request.buy.address, market.rates, context.rates, weighed=weighed),
             ),
             issues=_issues(request, params, sender),
             usd_cents=_usd_cents(sold, bought),

@@ -136,7 +136,7 @@ def _meaning(reply: HttpReply) -> RelayResponse:
     if wire.error is not None:
         if wire.result is not None:
             return SILENT
-        refusal = _refusal(wire.error)
+        refusal = _meaning_of_error(wire.error)
         says_more = reply.status != 429 and refusal is not _UNCLEAR
         return refusal if says_more or not_json is SILENT else _NOT_TAKEN
     if wire.result is None:
@@ -145,7 +145,7 @@ def _meaning(reply: HttpReply) -> RelayResponse:
     return _TAKEN if has_hash and reply.status == 200 else SILENT
 
 
-def _refusal(error: _ErrorWire) -> RelayResponse:
+def _meaning_of_error(error: _ErrorWire) -> RelayResponse:
     if error.code == _REVERTED:
         return _CODES[_REVERTED]
     text = error.message.lower()

@@ -38,7 +38,7 @@ class MevBlocker(Relay):
     async def status_hint(self, tx_hash: str) -> str | None:
         return read_status(await self._get(f"{self._base}/tx/{tx_hash}"))
 
-    def _called(self, kind: EndpointType, share: ShareMode) -> str:
+    def _endpoint_url(self, kind: EndpointType, share: ShareMode) -> str:
         return endpoint_url(self._base, kind, share, self._referrer)
 
     def _cancel_url(self) -> str:

@@ -92,7 +92,7 @@ class Relay:
     @property
     def probe_url(self) -> str:
         """Return the URL of the connectivity check. It may contain a secret: never show it."""
-        return self._called(EndpointType.FULLPRIVACY, ShareMode.NONE)
+        return self._endpoint_url(EndpointType.FULLPRIVACY, ShareMode.NONE)
 
     def drops_reverts(self, kind: EndpointType) -> bool:
         """Return whether the relay promises not to include transactions that would revert."""
@@ -111,7 +111,7 @@ class Relay:
         """Send the signed bytes once. A failure of relay or network never raises."""
         if self._circuit.is_open:
             return _PAUSED
-        url, started = self._called(kind, share), self._clock.monotonic()
+        url, started = self._endpoint_url(kind, share), self._clock.monotonic()
         answer = await observe.in_span("relay", self._exchange(url, raw), relay=self.name)
         for secret in (*secrets_of(url), raw.hex()):
             answer = replace(answer, said=answer.said.replace(secret, "***"))
@@ -140,7 +140,7 @@ class Relay:
         """Return the relay's unproven status report as our text, for the order's events only."""
         return None
 
-    def _called(self, kind: EndpointType, share: ShareMode) -> str:
+    def _endpoint_url(self, kind: EndpointType, share: ShareMode) -> str:
         return self._base
 
     def _cancel_url(self) -> str:

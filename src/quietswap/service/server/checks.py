@@ -59,13 +59,13 @@ async def check_dependencies(outside: ExternalServices, clock: Clock) -> list[Ch
     return [finding for group in groups for finding in group]
 
 
-def _request(clock: Clock) -> RouteRequest:
+def _trial_request(clock: Clock) -> RouteRequest:
     later = clock.now_ms() // 1000 + 3600
     return RouteRequest(_ETHER, _USDC, 10**18, _WALLET, 50, 10**9, later)
 
 
 async def _source(source: Source, clock: Clock) -> CheckResult:
-    request = _request(clock)
+    request = _trial_request(clock)
     started = clock.monotonic()
     try:
         async with asyncio.timeout(_TIMEOUT_S):
@@ -101,7 +101,7 @@ async def try_quote(outside: ExternalServices, clock: Clock) -> str | None:
     a quote reads first is not answered.
     """
     try:
-        prepared = await outside.chain.prepare_simulation(_request(clock), [MULTICALL3])
+        prepared = await outside.chain.prepare_simulation(_trial_request(clock), [MULTICALL3])
     except UnreadableToken as error:
         raise NodeUnavailable(f"WETH cannot be read: {error}") from error
     route = Route(

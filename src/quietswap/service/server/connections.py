@@ -48,7 +48,7 @@ Peer = tuple[str, int]
 """Address and port of a client."""
 
 
-def allow_files() -> None:
+def raise_file_limit() -> None:
     """Raise the limit of open files of this process, and of those that it starts."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)

@@ -20,7 +20,7 @@ from quietswap.service import observe
 from quietswap.service.operator.audit_file import AuditFile
 from quietswap.service.orders.tracking.single_process import WHY_NOT_ALONE, WHY_NOT_SHARED
 from quietswap.service.server import asgi, garbage_collection
-from quietswap.service.server.connections import HEAD_BOUNDS, allow_files, most_connections
+from quietswap.service.server.connections import HEAD_BOUNDS, most_connections, raise_file_limit
 from quietswap.service.server.free_port import wait_for_free_port
 from quietswap.service.server.settings import BadSettings, load
 from quietswap.service.server.settings_summary import settings_summary
@@ -59,7 +59,7 @@ def run_server(settings: Settings, path: Path | None, options: dict[str, str]) -
     url = f"{'https' if server.tls_cert else 'http'}://{server.host}:{server.port}"
     observe.service_starting(url, __version__, server.workers)
     garbage_collection.share_with_workers()
-    allow_files()
+    raise_file_limit()
     _Reloading(settings, path, options).serve()
 
 

@@ -42,10 +42,10 @@ class Reconciler:
         self._others.clear()
         checked: list[TrackedOrder] = []
         for start in range(0, len(watches), BATCH):
-            checked += await self._batch(watches[start : start + BATCH])
+            checked += await self._reconcile_batch(watches[start : start + BATCH])
         return checked
 
-    async def _batch(self, watches: Sequence[TrackedOrder]) -> list[TrackedOrder]:
+    async def _reconcile_batch(self, watches: Sequence[TrackedOrder]) -> list[TrackedOrder]:
         receipts = await self._chain.receipts([w.order.tx_hash for w in watches])
         nonces = await self._chain.nonces(sorted({w.order.wallet for w in watches}))
         checked = [watch for watch in watches if watch.order.tx_hash in receipts]
