@@ -70,16 +70,16 @@ def harmless(text: str, limit: int) -> str:
 
     A page that shows the text as HTML by mistake gets no element and no attribute from it.
     """
-    kept: list[str] = []
+    characters: list[str] = []
     marks = 0
     for char in unicodedata.normalize("NFC", text[: limit * _READ_FACTOR]):
         kind = unicodedata.category(char)
         marks = marks + 1 if kind in _MARKS else 0
         if char.isspace():
-            kept.append(" ")
+            characters.append(" ")
         elif kind not in _DROPPED and marks <= _MOST_MARKS and not _is_invisible(char):
-            kept.append(char)
-    return " ".join("".join(kept).translate(_MARKUP).split())[:limit].rstrip()
+            characters.append(char)
+    return " ".join("".join(characters).translate(_MARKUP).split())[:limit].rstrip()
 
 
 def quoted(text: str, limit: int) -> str:
@@ -120,5 +120,5 @@ def decode(text: "bytes | msgspec.Raw", shape: type[T]) -> T:
         import msgspec  # the help of a command needs none
 
         decoder = _decoders[shape] = msgspec.json.Decoder(shape)
-    found: T = decoder.decode(text)
-    return found
+    decoded: T = decoder.decode(text)
+    return decoded

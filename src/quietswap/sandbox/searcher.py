@@ -137,12 +137,12 @@ class Searcher:
     async def find(self, public: Sequence[Transaction], base_fee: int) -> Bundle | None:
         paying = (tx for tx in public if tx.fields.max_fee >= base_fee)
         targets = [tx for tx in paying if tx.fields.to in WATCHED]
-        found: list[Bundle] = []
+        bundles: list[Bundle] = []
         for victim in targets[:_CANDIDATES]:
             own = [tx for tx in public if tx.sender == victim.sender and tx.slot < victim.slot]
             before = tuple(sorted(own, key=lambda tx: tx.slot))
-            found += await self._attacks(before, victim, base_fee)
-        return max(found, key=_profit_usd, default=None)
+            bundles += await self._attacks(before, victim, base_fee)
+        return max(bundles, key=_profit_usd, default=None)
 
     async def record(self, bundle: Bundle, block: int) -> None:
         receipts = [await self._chain.receipt(tx.hash) for tx in bundle.row[-3:]]

@@ -120,20 +120,20 @@ class OperatorContext:
         nevertheless, and its output may be a secret: this is a warning on standard error.
         """
         audit = AuditFile(self.settings("observe").observe.audit_file)
-        found: dict[str, object] = {}
+        record: dict[str, object] = {}
         try:
             audit.check()
         except AuditUnavailable as error:
             raise click.ClickException(f"{error}; nothing was done") from error
         try:
-            yield found
+            yield record
         except BaseException as error:
             reason = type(error).__name__
             if isinstance(error, click.ClickException):
                 reason = error.format_message()
-            _write(audit, event, outcome="failed", reason=reason, **details, **found)
+            _write(audit, event, outcome="failed", reason=reason, **details, **record)
             raise
-        _write(audit, event, outcome="done", **details, **found)
+        _write(audit, event, outcome="done", **details, **record)
 
     def change(
         self,
@@ -233,10 +233,10 @@ def secret_option(prefix: str, what: str) -> Callable[[F], F]:
 
 def _warn_of(strays: Collection[str]) -> None:
     context = click.get_current_context(silent=True)  # none where the output is being closed
-    told: set[str] = context.meta.setdefault(__name__, set()) if context else set()
+    warned: set[str] = context.meta.setdefault(__name__, set()) if context else set()
     for name in strays:
-        if name not in told:
-            told.add(name)
+        if name not in warned:
+            warned.add(name)
             text = f"careful: {name} names no setting and is ignored; `quietswap serve` refuses it"
             click.echo(text, err=True)
 

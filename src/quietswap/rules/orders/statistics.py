@@ -108,13 +108,13 @@ def percentiles(values: Counter[int]) -> Percentiles | None:
     if total == 0:
         return None
     ranks = [-(-total * percent // 100) for percent in (50, 90, 99)]
-    found: list[int] = []
+    ranked: list[int] = []
     seen = 0
     for value in sorted(values):
         seen += values[value]
-        while len(found) < len(ranks) and seen >= ranks[len(found)]:
-            found.append(value)
-    return Percentiles(total, *found)
+        while len(ranked) < len(ranks) and seen >= ranks[len(ranked)]:
+            ranked.append(value)
+    return Percentiles(total, *ranked)
 
 
 def grouped(

@@ -74,8 +74,8 @@ class LocalChain:
 
     async def receipt(self, tx_hash: str) -> dict[str, Any] | None:
         """Return the receipt in JSON-RPC format; None while the transaction is not mined."""
-        found: dict[str, Any] | None = await self.rpc.call("eth_getTransactionReceipt", tx_hash)
-        return found
+        mined: dict[str, Any] | None = await self.rpc.call("eth_getTransactionReceipt", tx_hash)
+        return mined
 
     async def call(self, to: str, data: bytes, sender: str | None = None) -> bytes:
         """Return the result of a call on the latest block. Raises CallReverted."""

@@ -279,12 +279,12 @@ class DefiLlamaStub(_Quotes):
             return json_reply({"message": "Not Found"}, 404)
         coins = request.path.removeprefix(_LLAMA_PATH).split(",")
         on_chain = [one.removeprefix("ethereum:") for one in coins if one.startswith("ethereum:")]
-        found: dict[str, Any] = {}
+        coin_prices: dict[str, Any] = {}
         for text, token in self._known(on_chain):
-            found[f"ethereum:{text}"] = {"decimals": token.decimals} | await self._coin(token)
+            coin_prices[f"ethereum:{text}"] = {"decimals": token.decimals} | await self._coin(token)
         if _LLAMA_ETH in coins and self._known([WETH.address]):
-            found[_LLAMA_ETH] = await self._coin(WETH) | {"symbol": "ETH"}
-        return json_reply({"coins": found})
+            coin_prices[_LLAMA_ETH] = await self._coin(WETH) | {"symbol": "ETH"}
+        return json_reply({"coins": coin_prices})
 
     async def _coin(self, token: SandboxToken) -> dict[str, Any]:
         usd, at = await self._usd(token), self._timestamp()
@@ -304,11 +304,11 @@ class CoinGeckoStub(_Quotes):
         if request.query.get("vs_currencies", "usd").lower() != "usd":
             return json_reply({})
         dated = request.query.get("include_last_updated_at", "false").lower() == "true"
-        found: dict[str, Any] = {}
+        prices: dict[str, Any] = {}
         for text, token in self._known(contracts):
             when = {"last_updated_at": self._timestamp()} if dated else {}
-            found[text.lower()] = {"usd": await self._usd(token)} | when
-        return json_reply(found)
+            prices[text.lower()] = {"usd": await self._usd(token)} | when
+        return json_reply(prices)
 
 
 def _token(text: str) -> SandboxToken | None:

@@ -28,7 +28,7 @@ async def read_receipts(
     Each other batch has at least one receipt. Raises NodeUnavailable if the small call fails, too,
     and if receipts are missing in all backends' answers because these are late.
     """
-    found: dict[str, Receipt | None] = {}
+    receipts: dict[str, Receipt | None] = {}
     unread: dict[str, str] = {}
     waiting, size, tries = list(tx_hashes), batch_size, 0
     while waiting:
@@ -44,8 +44,8 @@ async def read_receipts(
             else:
                 unread[piece[0]] = str(error)
             continue
-        refused = _keep(piece, results, found)
-        missing = [one for one in piece if is_late and found.get(one, ...) is None]
+        refused = _keep(piece, results, receipts)
+        missing = [one for one in piece if is_late and receipts.get(one, ...) is None]
         if missing:
             tries += 1
             if tries == BACKENDS:
@@ -59,7 +59,7 @@ async def read_receipts(
             unread |= refused
     if unread:
         observe.receipts_unread(unread)
-    return found
+    return receipts
 
 
 def _call(tx_hash: str) -> RpcCall:

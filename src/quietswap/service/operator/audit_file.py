@@ -126,7 +126,7 @@ def actor() -> dict[str, object]:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         user = str(os.getuid())
-    found: dict[str, object] = {"user": user, "host": socket.gethostname(), "pid": os.getpid()}
+    account: dict[str, object] = {"user": user, "host": socket.gethostname(), "pid": os.getpid()}
     if sudo := os.environ.get("SUDO_USER"):
-        found["sudoUser"] = sudo
-    return found
+        account["sudoUser"] = sudo
+    return account

@@ -68,8 +68,8 @@ class Views:
             case []:
                 return await self._overview(request)
             case ["orders" | "sources" | "relay" | "node" | "clients" | "health" | "audit" as name]:
-                found: Response = await getattr(self, f"_{name}")(request)
-                return found
+                response: Response = await getattr(self, f"_{name}")(request)
+                return response
             case ["orders", order_id]:
                 return await self._order(request, order_id)
             case ["keys", key_id, "revoke"]:
@@ -360,13 +360,13 @@ def _circuits(kind: str, name: str, reports: Sequence[ProcessReport]) -> dict[st
 
 def _last_miss(name: str, reports: Sequence[ProcessReport]) -> tuple[int, str] | None:
     """Return when and why a source or a relay took nothing last, in any process."""
-    found: list[tuple[int, str]] = []
+    misses_at: list[tuple[int, str]] = []
     for report in reports:
         misses = report.state.get("misses")
         miss = misses.get(name) if isinstance(misses, dict) else None
         if isinstance(miss, list | tuple) and len(miss) == 2 and isinstance(miss[0], int):
-            found.append((miss[0], str(miss[1])))
-    return max(found, default=None)
+            misses_at.append((miss[0], str(miss[1])))
+    return max(misses_at, default=None)
 
 
 def _source(name: str, window: FigureWindow, reports: Sequence[ProcessReport]) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class OperatorStream:
             self._open -= 1
 
     async def _follow(self, is_live: Callable[[], Awaitable[bool]], stream: EventSender) -> None:
-        known: int | None = None
+        shown_state: int | None = None
         beat = 0
         while not stream.has_left and not self._is_stopping():
             try:
@@ -68,10 +68,10 @@ class OperatorStream:
                     return
                 seen = await self._changes()
             except StoreUnavailable:
-                seen = known if known is not None else 0
-            if known is not None and seen != known:
+                seen = shown_state if shown_state is not None else 0
+            if shown_state is not None and seen != shown_state:
                 await stream.write(event_text("changed", 1))
-            known, beat = seen, beat + 1
+            shown_state, beat = seen, beat + 1
             if beat % _BEATS == 0:
                 await stream.write(b": beat\n\n")
             await self._clock.sleep(_EVERY_S)

@@ -52,7 +52,7 @@ def shares(demands: Mapping[str, float], per_second: float) -> dict[str, float]:
     more than it asks for. So equal clients have equal shares, and a client that asks for far more
     than its part yields to one that asks for little. `demands` in requests a second, all above 0.
     """
-    found: dict[str, float] = {}
+    rates: dict[str, float] = {}
     rising = sorted(demands.items(), key=lambda row: row[1])
     weights = [demand**-2 for _, demand in rising]
     left, squares = per_second, sum(demand**2 for _, demand in rising)
@@ -60,8 +60,8 @@ def shares(demands: Mapping[str, float], per_second: float) -> dict[str, float]:
     for (client, demand), weight, rest in zip(rising, weights, rests, strict=True):
         share = min(demand * _HEADROOM, left * weight / rest)
         left -= share
-        found[client] = max(share - per_second * _UNSHARED * demand**2 / squares, 0.0)
-    return found
+        rates[client] = max(share - per_second * _UNSHARED * demand**2 / squares, 0.0)
+    return rates
 
 
 ACTIVE_S = 60.0

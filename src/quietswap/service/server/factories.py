@@ -43,10 +43,10 @@ _ASKED = 4
 
 def check_urls(settings: Settings) -> None:
     """Raise BadSettings with one line for each invalid URL. The line does not contain the URL."""
-    whole: dict[str, str | None] = {
+    whole_urls: dict[str, str | None] = {
         f"node.urls, number {n}": url for n, url in enumerate(settings.node.urls, 1)
     }
-    whole["observe.otlp_endpoint"] = settings.observe.otlp_endpoint
+    whole_urls["observe.otlp_endpoint"] = settings.observe.otlp_endpoint
     bases = {f"source.{name}.url": one.url or None for name, one in settings.source.items()}
     bases |= {
         f"prices.{name}": getattr(settings.prices, name)
@@ -54,14 +54,14 @@ def check_urls(settings: Settings) -> None:
     }
     for place, relay in (("first", settings.relay.first), ("backup", settings.relay.backup)):
         if relay is not None:
-            urls = whole if relay.kind == _PRIVATE_RPC else bases
+            urls = whole_urls if relay.kind == _PRIVATE_RPC else bases
             urls[f"relay.{place}.url"] = relay.url
             bases[f"relay.{place}.tracking_url"] = relay.tracking_url or None
     bases["tracking.explorer_url"] = settings.tracking.explorer_url
     faults = [
         f"{name}: it must be http://HOST or https://HOST, with a port up to 65535, "
         "without blanks and #"
-        for name, url in (whole | bases).items()
+        for name, url in (whole_urls | bases).items()
         if url is not None and not can_be_asked(url)
     ]
     faults += [

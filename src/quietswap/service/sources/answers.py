@@ -162,17 +162,17 @@ def path(tokens: Sequence[object], sell: Address, buy: Address) -> tuple[Address
 
     Invalid addresses are omitted, and the path is cut at 16 tokens: it is only displayed.
     """
-    found: list[Address] = [sell]
+    steps: list[Address] = [sell]
     for token in tokens[:_MOST_STEPS_READ]:
-        if len(found) == _LONGEST_PATH - 1:
+        if len(steps) == _LONGEST_PATH - 1:
             break
         try:
             step = addresses.from_any_case(token if isinstance(token, str) else "")
         except addresses.BadAddress:
             continue
-        if step not in (found[-1], sell, buy):
-            found.append(step)
-    return (*found, buy)
+        if step not in (steps[-1], sell, buy):
+            steps.append(step)
+    return (*steps, buy)
 
 
 def hexdata(value: object) -> bytes:

@@ -50,12 +50,12 @@ class OperatorSearch(Store):
     async def newest(self, after: OrderPlace | None, limit: int) -> Sequence[Order]:
         """Return orders of all clients, newest first, without their signed bytes."""
         end = "g" if after is None else after.order_id[_PREFIX_LENGTH:]  # ids have hex digits
-        found: list[Order] = []
+        orders: list[Order] = []
         for prefix in PREFIXES:
             rows = await self._database.fetch(OF_PREFIX, f"{prefix}_", f"{prefix}_{end}", limit)
-            found += map(order_from, rows)
-        found.sort(key=lambda order: order.order_id[_PREFIX_LENGTH:], reverse=True)
-        return found[:limit]
+            orders += map(order_from, rows)
+        orders.sort(key=lambda order: order.order_id[_PREFIX_LENGTH:], reverse=True)
+        return orders[:limit]
 
     async def of_wallet(self, wallet: str, after: OrderPlace | None, limit: int) -> Sequence[Order]:
         """Return the orders of a wallet in any case of letters, newest first."""

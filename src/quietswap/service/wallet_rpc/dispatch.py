@@ -43,16 +43,16 @@ def bound_visitor(call: Call) -> None:
     """
     if call.method not in ("eth_call", "eth_estimateGas"):
         return
-    asked: dict[str, Any] = call.params[0]
-    if not set(asked) <= set(_MEMBERS):
+    transaction: dict[str, Any] = call.params[0]
+    if not set(transaction) <= set(_MEMBERS):
         raise bad_parameters(f"call has only {', '.join(_MEMBERS)} {_ELSEWHERE}")
-    if asked.get("to") is None:
+    if transaction.get("to") is None:
         raise bad_parameters(f"call.to is missing: no contract is created {_ELSEWHERE}")
-    gas = None if asked.get("gas") is None else int(asked["gas"], 16)
+    gas = None if transaction.get("gas") is None else int(transaction["gas"], 16)
     if call.method == "eth_estimateGas":
-        asked["gas"] = hex(min(gas or MOST_ESTIMATE_GAS, MOST_ESTIMATE_GAS))
+        transaction["gas"] = hex(min(gas or MOST_ESTIMATE_GAS, MOST_ESTIMATE_GAS))
     elif gas is None:
-        asked["gas"] = hex(MOST_CALL_GAS)
+        transaction["gas"] = hex(MOST_CALL_GAS)
     elif gas > MOST_CALL_GAS:
         raise bad_parameters(f"call.gas is at most {MOST_CALL_GAS} {_ELSEWHERE}")
     overrides = call.params[2] if len(call.params) > 2 else None

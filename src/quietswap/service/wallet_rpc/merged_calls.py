@@ -100,14 +100,14 @@ class MergedCalls:
 
 def _first(waiting: list[_Read]) -> list[_Read]:
     """Take the first reads that fit into one batch; those whose caller has gone are dropped."""
-    taken: list[_Read] = []
+    batch: list[_Read] = []
     size = 0
-    while waiting and (not taken or size + len(waiting[0].calls) <= MOST_CALLS):
+    while waiting and (not batch or size + len(waiting[0].calls) <= MOST_CALLS):
         read = waiting.pop(0)
         if not read.answers.done():
-            taken.append(read)
+            batch.append(read)
             size += len(read.calls)
-    return taken
+    return batch
 
 
 def _settle(read: _Read, outcome: Sequence[NodeAnswer] | Exception) -> None:

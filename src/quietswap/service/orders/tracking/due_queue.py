@@ -26,10 +26,10 @@ class DueQueue:
 
     def take(self, now: int, limit: int) -> list[str]:
         """Remove and return up to `limit` keys due by `now`, earliest first."""
-        taken: list[str] = []
-        while self._heap and self._heap[0][0] <= now and len(taken) < limit:
+        due: list[str] = []
+        while self._heap and self._heap[0][0] <= now and len(due) < limit:
             moment, key = heapq.heappop(self._heap)
             if self._moments.get(key) == moment:
                 del self._moments[key]
-                taken.append(key)
-        return taken
+                due.append(key)
+        return due

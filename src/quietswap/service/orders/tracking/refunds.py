@@ -80,7 +80,7 @@ class RefundReader:
 
     async def _blocks(self, hashes: Collection[str]) -> Mapping[str, Block]:
         """Return the blocks that can be read within `_WITHIN_S`, by hash."""
-        found: dict[str, Block] = {}
+        blocks: dict[str, Block] = {}
 
         async def read(block_hash: str) -> None:
             try:
@@ -89,14 +89,14 @@ class RefundReader:
                 observe.refund_block_unread(block_hash, str(error))
                 return
             if block is not None:
-                found[block_hash] = block
+                blocks[block_hash] = block
 
         try:
             async with asyncio.timeout(_WITHIN_S):
                 await bounded_gather(hashes, read, limit=_BLOCKS_AT_ONCE)
         except TimeoutError:
             observe.refund_block_unread(None, f"not read within {_WITHIN_S:g} s")
-        return found
+        return blocks
 
     def _may_have_one(self, watch: TrackedOrder) -> bool:
         """Return whether a refund is possible and not yet proven."""
@@ -135,15 +135,15 @@ class RefundReader:
 
     async def _taken(self, order: Order, mined: Sequence[BlockTransaction]) -> set[str]:
         """Return the payments to the wallet in this block that other orders already name."""
-        taken: set[str] = set()
+        claimed: set[str] = set()
         for one in mined:
             if one.sender != order.wallet or one.hash == order.tx_hash:
                 continue
             other = await self._cache.orders.by_hash(one.hash)
             refund = other and other.inclusion and other.inclusion.refund
             if refund and refund.tx_hash is not None:
-                taken.add(refund.tx_hash)
-        return taken
+                claimed.add(refund.tx_hash)
+        return claimed
 
     async def _store(self, order: Order, refund: Refund) -> None:
         """Store the refund with an event, unless the order has changed since it was read."""

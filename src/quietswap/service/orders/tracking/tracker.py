@@ -257,7 +257,7 @@ async def _references(
     The node has that state now; a full node drops it after 128 blocks. So it is read once, and what
     cannot be read then stays unknown: it decides nothing about an order.
     """
-    found: dict[str, Reference] = {}
+    references: dict[str, Reference] = {}
 
     async def one(block: int) -> None:
         pairs = [(order.sell_token, order.buy_token) for order in swaps[block]]
@@ -267,12 +267,12 @@ async def _references(
             sold, bought = usd[order.sell_token], usd[order.buy_token]
             reference = reference_of(order.sell_amount, sold, bought, usd[WETH])
             if reference is not None:
-                found[order.order_id] = reference
+                references[order.order_id] = reference
 
     with suppress(TimeoutError):
         async with asyncio.timeout(_REFERENCES_WITHIN_S):
             await bounded_gather(swaps, one, limit=_BLOCKS_AT_ONCE)
-    return found
+    return references
 
 
 def _arrival(order: Order, receipt: Receipt) -> Arrival | None:
