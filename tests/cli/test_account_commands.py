@@ -75,7 +75,7 @@ def test_an_open_order_may_hold_the_nonce(
     monkeypatch.setattr(connection, "_is_interactive", lambda: True)
     page = OrderPage((listed(placed(OrderStatus.MINING)),), 1)
     is_open = ok(orders.order_history_response(page, 50, 0))
-    service.next("history", is_open, is_open, is_open)
+    service.next("history", *[is_open] * 5)  # three commands look, and one has no order left
     asked = quietswap("wrap", "2", "--nonce", "7", input="n\n")
     assert "order ord_1 is open: this may take its nonce" in " ".join(asked.stdout.split())
     refused = quietswap("wrap", "2", "--yes", "--json")

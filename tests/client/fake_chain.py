@@ -78,6 +78,7 @@ class FakeChain:
     hides: str | None = None
     swallows: bool = False
     trial_gas: int = 200_000
+    trial_peak: int | None = None
     transfer_fee_bps: int = 0
     payer_fee_bps: int = 0
     payer_fails: bool = False
@@ -194,6 +195,8 @@ class FakeChain:
         assert len(second["calls"]) in (2, 7)
         swapped = {"status": "0x1", "returnData": "0x", "logs": self.trial_logs}
         swapped["gasUsed"] = hex(self.trial_gas)
+        if self.trial_peak is not None:
+            swapped["maxUsedGas"] = hex(self.trial_peak)
         if self.trial_reverts or (self.lates and self.allowances.get(ROUTER.lower(), 0) < 10**6):
             says = {"message": self.trial_says}
             swapped = {"status": "0x0", "gasUsed": "0x1", "returnData": "0x", "error": says}

@@ -46,6 +46,20 @@ def test_the_gas_limit_beside_the_trial(
         do_with_node("swap", replace(REQUEST, max_fee_wei=None), never)
 
 
+@pytest.mark.parametrize(("peak", "passes"), [(300_000, True), (299_999, False), (None, False)])
+def test_the_gas_limit_beside_the_peak_of_the_trial(
+    do_with_node: Do, service: FakeService, approved: FakeChain, peak: int | None, passes: bool
+) -> None:
+    """The gas of storage that is set and cleared again is given back, but needed (EIP-8037)."""
+    approved.delivers, approved.trial_gas, approved.trial_peak = MINIMUM + 5, 202_080, peak
+    service.next("quote", ok(change(GAS, "1050000")))
+    if passes:
+        assert do_with_node("swap", REQUEST, ACCOUNT).succeeded
+        return
+    with pytest.raises(UnsafeQuote, match=f"gas limit is 1050000, though it uses {peak or 202080}"):
+        do_with_node("swap", replace(REQUEST, max_fee_wei=None), never)
+
+
 @pytest.mark.parametrize(("most", "passes"), [("2.4", True), ("2.3", False)])
 def test_the_gas_counts_beside_the_reference(
     do_with_node: Do, service: FakeService, approved: FakeChain, most: str, passes: bool

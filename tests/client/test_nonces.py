@@ -17,7 +17,7 @@ from tests.client.fake_servers import TX_HASH, WALLET, Asked, FakeService, Reply
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.client.test_swap_safety import change, never
 from tests.response_json import orders
-from tests.stored_orders import listed
+from tests.stored_orders import listed, recorded
 
 __all__ = ["approved"]
 
@@ -155,6 +155,28 @@ def test_a_swap_behind_an_open_sale_needs_what_is_left(
     assert do_with_node("swap", request, ACCOUNT).succeeded
 
 
+@pytest.mark.parametrize("is_public", [True, False])
+def test_whoever_names_the_nonce_an_open_sale_before_it_is_counted(
+    do_with_node: Do, service: FakeService, approved: FakeChain, is_public: bool
+) -> None:
+    """The order at nonce 7 may be in the node's mempool: then the next nonce is that behind it."""
+    approved.waiting = int(is_public)
+    service.next("quote", ok(change(NONCE, 8)))
+    service.next("history", history(OrderStatus.MINING))
+    with pytest.raises(QuoteDeclined, match=r"may move .* open orders with lower nonces sell"):
+        do_with_node("swap", replace(REQUEST, any_nonce=not is_public), never)
+
+
+def test_a_swap_at_the_nonce_of_an_open_order_replaces_it(
+    do_with_node: Do, service: FakeService, approved: FakeChain
+) -> None:
+    service.next("quote", ok(change(NONCE, 8)))
+    service.next("history", history(OrderStatus.MINING))
+    waiting = placed(OrderStatus.MINING, nonce=8)
+    service.next("status", ok(orders.order_status_response(recorded(waiting))))
+    assert do_with_node("swap", replace(REQUEST, nonce=8), ACCOUNT).succeeded
+
+
 @pytest.mark.parametrize("state", OPEN)
 def test_an_approval_cancels_no_open_order(
     do_with_node: Do, service: FakeService, node: FakeChain, state: OrderStatus
@@ -201,6 +223,31 @@ def test_a_wrap_cancels_no_open_order(
     assert done.receipt is not None
 
 
+@pytest.mark.parametrize(("ordered", "says"), [(6, "wait behind its nonce 6"), (8, None)])
+def test_a_wrap_is_compared_with_the_nonce_of_an_open_order(
+    do_with_node: Do, service: FakeService, ordered: int, says: str | None
+) -> None:
+    """An order after a gap keeps its nonce: the wrap at 7 is what it waits for."""
+    service.next("history", history(OrderStatus.MINING))
+    waiting = placed(OrderStatus.MINING, nonce=ordered)
+    service.next("status", ok(orders.order_status_response(recorded(waiting))))
+    if says is None:
+        assert do_with_node("wrap", "0.5", ACCOUNT, wallet=WALLET).receipt is not None
+        return
+    with pytest.raises(QuoteDeclined, match=says):
+        do_with_node("wrap", "0.5", never, wallet=WALLET)
+
+
+def test_an_approval_keeps_the_nonce_of_an_order_after_a_gap(
+    do_with_node: Do, service: FakeService, node: FakeChain
+) -> None:
+    service.next("history", history(OrderStatus.MINING))
+    waiting = placed(OrderStatus.MINING, nonce=10)
+    service.next("status", ok(orders.order_status_response(recorded(waiting))))
+    assert do_with_node("swap", REQUEST, ACCOUNT).succeeded
+    assert node.sent
+
+
 def test_a_wrap_without_a_node_cancels_no_open_order(do: Do, service: FakeService) -> None:
     """The nonce that the chain names is that of the open order: the caller meant the next one."""
     service.next("history", history(OrderStatus.MINING))
@@ -233,7 +280,7 @@ def test_an_order_in_a_block_hides_no_open_one(
     assert mined.tx_hash is not None
     node.mine(mined.tx_hash)
     page = ok(orders.order_history_response(OrderPage((mined, waits), 2), 200, 0))
-    service.next("history", page, page)
+    service.next("history", *[page] * 6)
     with pytest.raises(QuoteDeclined, match="order ord_3 is open"):
         do_with_node("swap", REQUEST, never)
     with pytest.raises(QuoteDeclined, match="order ord_3 is open"):

@@ -177,7 +177,13 @@ def _error(error: ClientError) -> dict[str, Any]:
         if name != "status" or not isinstance(error, ApiError):
             found[name] = getattr(error, name, None)
     cause = getattr(error, "cause", None)
+    found["declined"] = _declined(found["name"], str(error))
     return found | {"cause": _name(cause) if cause else None}
+
+
+def _declined(name: str, message: str) -> str | None:
+    """Return why a quote was declined, before the advice, which names each language's options."""
+    return message.partition(":")[0] if name == "QuoteDeclined" else None
 
 
 def _name(error: object) -> str:
@@ -226,6 +232,7 @@ def _typescript(typescript: TypeScript, scenario: Scenario, servers: FakeServers
         known = {name: fields.get(_camel_name(name)) for name in _ERROR_FIELDS}
         if thrown.name == "ApiError":
             del known["status"]
+        known["declined"] = _declined(thrown.name, fields["message"])
         error = {"name": thrown.name, **known, "cause": fields.get("cause")}
         return {"error": error, "pauses": fields["pauses"]}
     result = found["result"]

@@ -5,13 +5,14 @@ import json
 from collections import Counter
 from typing import Any
 
+from quietswap.rules.orders.order import OrderStatus
 from quietswap.rules.tokens.token import WETH
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_node import NodeSays
-from tests.client.fake_servers import FakeService, Reply, ok, swap_quote
+from tests.client.fake_servers import FakeService, Reply, ok, placed, swap_quote
 from tests.client.test_cancel_flow import SWAP_HASH
-from tests.response_json import quotes
-from tests.stored_orders import USDC
+from tests.response_json import orders, quotes
+from tests.stored_orders import USDC, recorded
 from tests.typescript.both import Prepare
 
 
@@ -94,14 +95,14 @@ def mined(tx_hash: str) -> Prepare:
     return lambda chain, _: chain.mine(tx_hash)
 
 
-def history(*hashes: str | None) -> Reply:
-    """The open orders with these transactions."""
+def history(*hashes: str | None, amount: int = 1, kind: str = "swap") -> Reply:
+    """The open orders with these transactions, each of which sells `amount` of WETH."""
     each = [
         {
             "orderId": f"ord_{8 + number}", "status": "pending", "txHash": tx_hash,
             "blockNumber": None, "createdAt": "2027-01-15T08:00:00.000Z", "confirmedAt": None,
-            "kind": "swap", "summary": {
-                "sellToken": WETH, "buyToken": USDC, "sellAmount": "1", "buyAmount": "1"
+            "kind": kind, "summary": {
+                "sellToken": WETH, "buyToken": USDC, "sellAmount": str(amount), "buyAmount": "1"
             },
         }
         for number, tx_hash in enumerate(hashes)
@@ -109,6 +110,17 @@ def history(*hashes: str | None) -> Reply:
     pagination = {"limit": 200, "offset": 0, "returned": len(each)}
     body = {"orders": each, "total": len(each), "hasMore": False, "pagination": pagination}
     return ok(body)
+
+
+def open_at(nonce: int | None, amount: int = 1, kind: str = "swap") -> Prepare:
+    """An order that sells `amount` of WETH is open with this nonce."""
+    record = recorded(placed(OrderStatus.MINING, nonce=nonce))
+
+    def prepare(_: FakeChain, found: FakeService) -> None:
+        found.next("history", history(None, amount=amount, kind=kind))
+        found.next("status", ok(orders.order_status_response(record)))
+
+    return prepare
 
 
 def too_deep() -> Reply:

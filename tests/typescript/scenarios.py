@@ -29,7 +29,7 @@ from tests.client.test_unbound import offered
 from tests.quoting.loss_table import LOSSES
 from tests.quoting.loss_table import quoted as losses
 from tests.stored_orders import USDC
-from tests.typescript.both import KEY, Scenario, but
+from tests.typescript.both import KEY, Prepare, Scenario, but
 from tests.typescript.prepare import (
     after_sending,
     busy,
@@ -39,6 +39,7 @@ from tests.typescript.prepare import (
     mined,
     never_mined,
     node,
+    open_at,
     quoted,
     says,
     service,
@@ -63,6 +64,11 @@ def _signed(tx_hash: str) -> dict[str, dict[str, Any]]:
 
 SIGNED = replace(CANCEL, orders=_signed(SWAP_HASH))
 SEEN = (node(transactions={SWAP_HASH: {"from": WALLET, "nonce": "0x7"}}),)
+
+
+def _holds(balance: int, allowance: int) -> Prepare:
+    return node(balance=balance, allowances={ROUTER.lower(): allowance})
+
 
 _open = history(None)
 MINED_HASH, OPEN_HASH = "0x" + "8a" * 32, "0x" + "8b" * 32
@@ -110,6 +116,8 @@ SWAPS: dict[str, Scenario] = {
         SWAP, NO_ALLOWANCE, mined(MINED_HASH), says("history", history(MINED_HASH, OPEN_HASH))
     ),
     "approval, order open, replace": but(SWAP, NO_ALLOWANCE, says("history", _open), replace=True),
+    "approval, order after a gap": but(SWAP, NO_ALLOWANCE, open_at(10)),
+    "approval, order at its last nonce": but(SWAP, NO_ALLOWANCE, open_at(9)),
     "two routers": but(
         SWAP, NO_ALLOWANCE, says("quote", quoted(), quoted(target=OTHER_ROUTER))
     ),
@@ -179,6 +187,29 @@ SWAPS: dict[str, Scenario] = {
     "redirect": but(SWAP, says("quote", Reply(b"", 302, {"Location": "/elsewhere"}))),
 }  # fmt: skip
 
+_AT_8 = but(SWAP, says("quote", quoted(params=replace(PARAMS, nonce=8))), nonce=8)
+BEHIND: dict[str, tuple[Scenario, str | None]] = {
+    name: (but(_AT_8, *prepare), lacks)
+    for name, prepare, lacks in (
+        ("as much is left", (open_at(7, ETHER), _holds(2 * ETHER, 2 * ETHER)), None),
+        ("a balance of less", (open_at(7, ETHER), _holds(2 * ETHER - 1, 9 * ETHER)), "the wallet"),
+        ("an allowance of less", (open_at(7, ETHER), _holds(9 * ETHER, 2 * ETHER - 1)), ROUTER),
+        ("an unknown nonce", (open_at(None, ETHER), _holds(9 * ETHER, ETHER)), ROUTER),
+        ("its own nonce", (open_at(8, ETHER), _holds(ETHER, ETHER)), None),
+        ("a later nonce", (open_at(9, ETHER), _holds(ETHER, ETHER)), None),
+        ("an unwrap", (open_at(7, ETHER, "wrap"), _holds(2 * ETHER, ETHER)), None),
+        ("an unwrap of more", (open_at(7, ETHER, "wrap"), _holds(2 * ETHER - 1, 0)), "the wallet"),
+        ("a cancel", (open_at(7, ETHER, "cancel"), _holds(ETHER, ETHER)), None),
+        ("no order", (_holds(ETHER, ETHER),), None),
+        ("an approval that it needs", (open_at(7, ETHER), _holds(2 * ETHER, 0)), ROUTER),
+    )
+}  # fmt: skip
+"""Swaps behind an open order, and what they lack."""
+BEHIND["any nonce"] = (but(BEHIND["an allowance of less"][0], nonce=None, any_nonce=True), ROUTER)
+BEHIND["a public order"] = (
+    but(BEHIND["an allowance of less"][0], node(nonce=7, waiting=1), nonce=None), ROUTER
+)  # fmt: skip
+
 _CONSENTS: tuple[tuple[str, dict[str, bool]], ...] = (
     ("", {}), (", not confirmed", {"confirm": False}), (", confirmed", {"confirm": True}),
 )  # fmt: skip
@@ -213,6 +244,13 @@ TRIALS: dict[str, Scenario] = {
     "too little": but(SWAP, node(delivers=MINIMUM - 1)),
     "reverts": but(SWAP, node(delivers=MINIMUM, trial_reverts=True)),
     "gas": but(SWAP, node(delivers=MINIMUM, trial_gas=20_000)),
+    **{
+        f"gas limit, peak {peak}": but(
+            SWAP, node(delivers=MINIMUM, trial_gas=202_080, trial_peak=peak),
+            says("quote", quoted(params=replace(PARAMS, gas_limit=1_050_000))),
+        )
+        for peak in (None, 299_999, 300_000)
+    },
     "gas limit": but(SWAP, node(delivers=MINIMUM, trial_gas=21_000, base_fee=10**8),
                      says("quote", quoted(params=replace(
                          swap_quote().params, gas_limit=600_000)))),
@@ -282,6 +320,7 @@ WRAPS: dict[str, Scenario] = {
         but(WRAP, says("history", _open), nonce=7), node=False
     ),
     "order open, replace": but(WRAP, says("history", _open), replace=True),
+    **{f"order open at {nonce}": but(WRAP, open_at(nonce)) for nonce in (None, 6, 7, 8)},
     "reverts": but(WRAP, node(reverts=True)),
     "never mined": but(WRAP, never_mined),
     "node fails": but(WRAP, node(forgets=True)),

@@ -35,7 +35,7 @@ from tests.example_counts import LONG
 from tests.typescript.both import Outside, Prepare, Scenario, but, ends
 from tests.typescript.package import TypeScript, build, needs_packages, running
 from tests.typescript.prepare import says
-from tests.typescript.scenarios import CANCELS, SIGNERS, SWAP, SWAPS, TRIALS, WRAPS
+from tests.typescript.scenarios import BEHIND, CANCELS, SIGNERS, SWAP, SWAPS, TRIALS, WRAPS
 
 
 def mined_elsewhere(node: FakeChain) -> None:
@@ -80,6 +80,19 @@ def _same(
 @pytest.mark.parametrize("name", SWAPS)
 def test_a_swap(same: Same, name: str) -> None:
     same(SWAPS[name], gathers="busy" in name)
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_a_swap_behind_an_open_order(same: Same, name: str) -> None:
+    """What the order will sell is not there for the swap: it could only revert."""
+    scenario, lacks = BEHIND[name]
+    end = same(scenario)
+    if lacks is None:
+        assert end["result"]["succeeded"]
+    else:
+        assert (end["error"]["name"], end["posted"]) == ("QuoteDeclined", [])
+        assert end["error"]["declined"].lower().startswith(lacks.lower())
+        assert "open orders with lower nonces sell" in end["error"]["declined"]
 
 
 @needs_packages

@@ -14,19 +14,20 @@ import {
   newestBlock,
   nonceOf,
   pad,
-  receiptOf,
   requireMainnet,
   type Receipt,
 } from "./node.js";
-import { historyCall } from "./order-history.js";
 import { errorFor, minedReceipt } from "./finality.js";
+import { requireNoOpenOrder } from "./open-orders.js";
 import { BACKENDS, retryTransient, type Context } from "./polling.js";
 import { requireCost, type SwapTerms } from "./quote-checks.js";
-import { OPEN, quantity } from "./reading.js";
+import { quantity } from "./reading.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
-import { SEND, rpc, send } from "./transport.js";
+import { SEND, rpc } from "./transport.js";
 import type { Hex } from "./types.js";
 
+/** A reset, an approval and the swap. */
+const MOST_NONCES = 3;
 /** Node errors for bytes that it already has; then the receipt decides. */
 const HELD = /already known|already imported|nonce too low/;
 
@@ -49,24 +50,6 @@ export interface Approved {
   readonly receipt: Receipt;
 }
 
-/**
- * Refuse `what` while an order is open, because it could use that order's nonce. No node counts
- * private orders, so only the service's history shows them. One that the caller's node has in a
- * block has used its nonce. Throws QuoteDeclined.
- */
-export async function requireNoOpenOrder(context: Context, wallet: string, what: string): Promise<void> {
-  for (const status of OPEN) {
-    const call = historyCall(wallet, { limit: 200, offset: 0, status, kind: "any" });
-    const { orders } = await retryTransient(context, () => send(context.io, call));
-    for (const { orderId, txHash, status: now } of orders)
-      if (OPEN.includes(now) && !(context.io.hasNode && txHash && (await receiptOf(context.io, txHash))))
-        throw new QuoteDeclined(
-          `order ${orderId} is open, and ${what} could take its nonce and cancel it: wait until it` +
-            " is decided, or give replace",
-        );
-  }
-}
-
 /** Refuse an approval that the request excludes. Throws QuoteDeclined. */
 export async function requireMayApprove(
   context: Context,
@@ -83,7 +66,11 @@ export async function requireMayApprove(
       "the swap needs an approval first, which would take a nonce too, and only nonce" +
         ` ${request.nonce} may be signed: approve ${router} by itself, or leave nonce out`,
     );
-  if (!request.replace) await requireNoOpenOrder(context, request.wallet, "the approval that this swap needs");
+  if (request.replace) return;
+  const { wallet } = request;
+  const from = await nonceOf(context.io, wallet);
+  const nonces = { from, to: from + MOST_NONCES };
+  await requireNoOpenOrder(context, wallet, "the approval that this swap needs", nonces);
 }
 
 /**

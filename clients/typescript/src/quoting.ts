@@ -49,9 +49,12 @@ export async function approvedQuote(
     const quote = await freshQuote(context, request, watch);
     const { sellToken, dexRoute } = quote;
     if (request.approval === "never" && !io.hasNode) return { quote, approvals };
-    await requireFunds(context, request, quote);
+    const balance = await requireFunds(context, request, quote);
     const block = await blockSince(io, newestBlock(approvals));
     const allowed = await allowanceOf(io, sellToken, request.wallet, dexRoute.target, block);
+    const usedNonces = await nonceOf(io, request.wallet, "latest");
+    const { requireEnoughBehind } = await import("./open-orders.js");
+    await requireEnoughBehind(context, request, quote, { balance, allowance: allowed, usedNonces });
     if (allowed >= request.sellAmount) return { quote, approvals };
     const { approve, requireMayApprove } = await import("./approvals.js");
     await requireMayApprove(context, request, dexRoute.target, allowed);
@@ -60,13 +63,14 @@ export async function approvedQuote(
   throw new QuoteDeclined("each fresh quote chose a router that was not approved yet");
 }
 
-/** Refuse a swap above the balance: before an approval costs gas, and after it. */
-async function requireFunds({ io }: Context, request: SwapTerms, quote: SwapQuote): Promise<void> {
+/** Refuse a swap above the balance, which it returns: before an approval costs gas, and after it. */
+async function requireFunds({ io }: Context, request: SwapTerms, quote: SwapQuote): Promise<bigint> {
   const { sellToken, wallet, sellAmount } = request;
   const held = await balanceOf(io, sellToken, wallet);
   if (held < sellAmount)
     throw new QuoteDeclined(`the wallet holds ${held} of ${sellAmount} smallest units of the sell token`);
   await requireEth(io, wallet, quote.mevProtection.transactionParams);
+  return held;
 }
 
 /**

@@ -208,6 +208,8 @@ interface Tried {
   readonly succeeded: boolean;
   readonly returnData: unknown;
   readonly gasUsed: bigint;
+  /** Before refunds, where the node tells it. */
+  readonly peak: bigint;
   readonly logs: readonly Log[];
   readonly message: string;
 }
@@ -235,12 +237,13 @@ function calls(block: unknown): Tried[] {
 }
 
 function tried(call: Json): Tried {
-  const { status, returnData = "0x", gasUsed, logs = [], error } = call;
+  const { status, returnData = "0x", gasUsed, maxUsedGas, logs = [], error } = call;
   if (!Array.isArray(logs) || !logs.every(isLog)) throw unreadable();
   return {
     succeeded: quantity(status) === 1n,
     returnData,
     gasUsed: quantity(gasUsed),
+    peak: quantity(maxUsedGas ?? gasUsed),
     logs,
     message: isObject(error) ? masked(error["message"]).replace(/[^ -~]/g, "").slice(0, 120).trim() : "",
   };
@@ -266,7 +269,7 @@ function judge(found: Results, quote: SwapQuote, request: SwapTerms, before: Bef
     const missing = arrived(logs, request.wallet, request.buyToken) - delivers;
     checkTransferFee(found, quote, minimum, missing);
   }
-  checkGas(quote, swap.gasUsed);
+  checkGas(quote, swap.peak);
   return { delivers, gasUsed: swap.gasUsed };
 }
 
@@ -275,11 +278,11 @@ function held(view: Tried | undefined): bigint {
   return word(view.returnData);
 }
 
-/** Refuse a gas limit far above the gas used, which could cost much more. */
-function checkGas(quote: SwapQuote, used: bigint): void {
+/** Refuse a gas limit far above the peak of the gas used, before refunds: it could cost much more. */
+function checkGas(quote: SwapQuote, peak: bigint): void {
   const limit = BigInt(quote.mevProtection.transactionParams.gasLimit);
-  if (limit > MODEST_GAS && limit > (used * GAS_MULTIPLE_HALVES) / 2n)
-    throw new UnsafeQuote(`its gas limit is ${limit}, though it uses ${used} tried on your node`);
+  if (limit > MODEST_GAS && limit > (peak * GAS_MULTIPLE_HALVES) / 2n)
+    throw new UnsafeQuote(`its gas limit is ${limit}, though it uses ${peak} tried on your node`);
 }
 
 /** Refuse a buy token with a fee on transfer, which the quote's router does not detect. */

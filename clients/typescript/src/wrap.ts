@@ -1,11 +1,11 @@
 /** The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt. */
-import { requireNoOpenOrder } from "./approvals.js";
 import { requireKnown, requireNonce, requirePercent, type Members } from "./arguments.js";
 import { minedReceipt, type OutcomeWatch } from "./finality.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
 import { acceptedBps, judgeWrap, requireConsent, type Confirm, type Loss } from "./loss.js";
 import { answered, balanceOf, baseFee, estimateGas, hex, nonceOf, requireEth, requireMainnet, requireSuccess, type Receipt } from "./node.js";
+import { requireNoOpenOrder } from "./open-orders.js";
 import { throwOutcome } from "./outcome.js";
 import { retryTransient, type Context } from "./polling.js";
 import { wrapFaults } from "./params.js";
@@ -118,8 +118,9 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
     await requireMainnet(io);
     await checkFee(context, quote.mevProtection.transactionParams);
   }
-  if (!request.replace) await requireNoOpenOrder(context, wallet, `the ${operation}`);
   const nonce = request.nonce ?? (await nonceOf(io, wallet));
+  if (!request.replace)
+    await requireNoOpenOrder(context, wallet, `the ${operation}`, { from: nonce, to: nonce + 1 });
   if (io.hasNode && request.nonce !== undefined) await checkNonce(io, nonce, request);
   watch({ quote });
   const { confirm } = request;

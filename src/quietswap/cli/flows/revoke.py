@@ -35,8 +35,14 @@ class RevokeRun(SigningFlow):
             self._context.say(f"No router may move {token.symbol} of {wallet}.")
         else:
             if not replace:
-                what = "a revocation"
-                search = require_no_open_order(wallet, what, self._client.polling, has_node=True)
+                following = self._client.node(node_calls.nonce(wallet))
+                search = require_no_open_order(
+                    wallet,
+                    "a revocation",
+                    self._client.polling,
+                    has_node=True,
+                    nonces=range(following, following + len(held)),
+                )
                 self._client.run(search)
             self._show(held)
             if not self._confirm("revoking"):

@@ -41,13 +41,14 @@ class WalletFacts:
     """What the caller's own node shows of the wallet; amounts in smallest units and in wei.
 
     `allowance` is that of the quote's router for the sell token, `next_nonce` without orders that
-    are private.
+    are private, `used_nonces` only what the latest block has.
     """
 
     sell_balance: int
     ether: int
     allowance: int
     next_nonce: int
+    used_nonces: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,9 @@ def _with_wallet(plan: SwapPlan, polling: PollingPolicy, since: int) -> Flow[Swa
             form = yield from quoting.batched_quote(quote, request, facts.allowance)
             return replace(plan, quote=form, is_batched=True)
         router = quote.dex_route.target
-        yield from quoting.require_approvable(request, router, facts.allowance, polling)
+        yield from quoting.require_approvable(
+            request, router, facts.allowance, facts.next_nonce, polling
+        )
         plan = yield from _with_approvals(plan, facts)
         # before the public approval: its gas would be paid for a swap that is declined
         return (yield from with_gas(plan, quote.estimated_gas))
@@ -213,13 +216,14 @@ def _with_wallet(plan: SwapPlan, polling: PollingPolicy, since: int) -> Flow[Swa
 def _wallet_facts(quote: SwapQuoteResponse, request: SwapRequest, since: int) -> Flow[WalletFacts]:
     token, wallet, router = request.sell_token, request.wallet, quote.dex_route.target
     block = yield from approvals_flow.block_since(since)
-    held, ether, allowed, nonce = yield from perform_all(
+    facts = yield from perform_all(
         node_calls.token_balance(token, wallet),
         node_calls.eth_balance(wallet),
         node_calls.allowance(token, wallet, router, block),
         node_calls.nonce(wallet),
+        node_calls.nonce(wallet, "latest"),
     )
-    return WalletFacts(held, ether, allowed, nonce)
+    return WalletFacts(*facts)
 
 
 def _require_funds(plan: SwapPlan, facts: WalletFacts) -> None:
@@ -245,12 +249,13 @@ def _require_enough_behind(
 ) -> Flow[None]:
     """Refuse a swap behind open orders that will take the balance or the allowance that it needs.
 
-    The service does not report an order's router: each counts as one of the quote's router. No
-    approval is advised: it would take the nonce of such an order. Raises QuoteDeclined.
+    An order at the swap's own nonce is what it replaces. The service does not report an order's
+    router: each counts as one of the quote's router. No approval is advised: it would take the
+    nonce of such an order. Raises QuoteDeclined.
     """
     request, router = plan.request, plan.quote.dex_route.target
-    nonce = request.nonce  # with `any_nonce` the caller takes the service's word instead
-    if nonce is None or nonce <= facts.next_nonce:
+    nonce = plan.params.nonce
+    if nonce is None or nonce <= facts.used_nonces:
         return
     swapped = unwrapped = 0
     for each in (yield from open_orders(request.wallet, polling, has_node=True)):

@@ -295,15 +295,20 @@ def _is_mined(tx_hash: str | None) -> Flow[bool]:
 
 
 def require_no_open_order(
-    wallet: str, what: str, polling: PollingPolicy, *, has_node: bool
+    wallet: str, what: str, polling: PollingPolicy, *, has_node: bool, nonces: range
 ) -> Flow[None]:
-    """Refuse `what` while an order is open, because it could use that order's nonce.
+    """Refuse `what`, which uses some of `nonces`, while an order with such a nonce is open.
 
-    Raises QuoteDeclined.
+    An order with a later nonce keeps it. Raises QuoteDeclined.
     """
-    found = yield from find_open_order(wallet, polling, has_node=has_node)
-    if found is not None:
+    for each in (yield from open_orders(wallet, polling, has_node=has_node)):
+        status = yield from retry_transient(api_calls.order_status(each.order_id), polling)
+        if status.nonce is not None and status.nonce >= nonces.stop:
+            continue
+        effect = f"{what} could take its nonce and cancel it"
+        if status.nonce is not None and status.nonce < nonces.start:
+            effect = f"{what} would wait behind its nonce {status.nonce}"
         raise errors.QuoteDeclined(
-            f"order {found} is open, and {what} could take its nonce and cancel it: wait until it"
-            " is decided, or give replace (--replace)"
+            f"order {each.order_id} is open, and {effect}: wait until it is decided, or give"
+            " replace (--replace)"
         )

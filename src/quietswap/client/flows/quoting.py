@@ -142,6 +142,7 @@ def _reads(quote: SwapQuoteResponse, request: SwapRequest) -> list[node_calls.No
         node_calls.CHAIN_ID,
         node_calls.latest_block(),
         node_calls.nonce(wallet),
+        node_calls.nonce(wallet, "latest"),
         node_calls.eth_balance(wallet),
         node_calls.token_balance(request.sell_token, wallet),
     ]
@@ -150,7 +151,7 @@ def _reads(quote: SwapQuoteResponse, request: SwapRequest) -> list[node_calls.No
     if router.lower() == ALLOWANCE_HOLDER.lower():
         reads += reference_price.settler_reads()
     if request.batch:
-        reads += [node_calls.code(wallet), node_calls.nonce(wallet, "latest")]
+        reads.append(node_calls.code(wallet))
     if needs_reference(request):
         reads += reference_price.reads(request)
     return reads
@@ -221,9 +222,11 @@ def batched_quote(
 
 
 def require_approvable(
-    request: SwapRequest, router: str, allowed: int, polling: PollingPolicy
+    request: SwapRequest, router: str, allowed: int, next_nonce: int, polling: PollingPolicy
 ) -> Flow[None]:
     """Check that the request allows an approval of `router`, which may move `allowed`.
+
+    A reset, an approval and the swap use up to three nonces from the wallet's `next_nonce` on.
 
     Raises QuoteDeclined.
     """
@@ -241,4 +244,7 @@ def require_approvable(
         )
     if not request.replace:
         purpose = "the approval that this swap needs"
-        yield from require_no_open_order(request.wallet, purpose, polling, has_node=True)
+        nonces = range(next_nonce, next_nonce + 3)
+        yield from require_no_open_order(
+            request.wallet, purpose, polling, has_node=True, nonces=nonces
+        )

@@ -205,9 +205,9 @@ def _judge(
                 f"tried on your node it delivers {result.received}, not {trial.min_buy_amount}:"
                 " not signed"
             )
-    used = result.gas_used or 0
-    if verdict.exceeds_gas(gas_limit, used):
+    peak = result.gas or 0
+    if verdict.exceeds_gas(gas_limit, peak):
         raise UnsafeQuote(
-            f"its gas limit is {gas_limit}, though it uses {used} tried on your node: not signed"
+            f"its gas limit is {gas_limit}, though it uses {peak} tried on your node: not signed"
         )
-    return SwapSimulation(result.received, gas_used=used)
+    return SwapSimulation(result.received, gas_used=result.gas_used or 0)

@@ -181,11 +181,14 @@ def checked_wrap(
     if has_node or nonce is None:
         yield from require_mainnet()
         yield from check_fee(quote.mev_protection.transaction_params)
-    if not request.replace:
-        yield from require_no_open_order(request.wallet, what, polling, has_node=has_node)
     if nonce is None:
         nonce = yield from perform(node_calls.nonce(request.wallet))
-    elif has_node:
+    if not request.replace:
+        own = range(nonce, nonce + 1)
+        yield from require_no_open_order(
+            request.wallet, what, polling, has_node=has_node, nonces=own
+        )
+    if request.nonce is not None and has_node:
         yield from _check_nonce(nonce, request)
     quote = quote.with_nonce(nonce)
     watch(quote)

@@ -55,14 +55,15 @@ def fault(result: SimulationResult, min_buy_amount: int) -> Fault | None:
     return None
 
 
-def exceeds_gas(limit: int, used: int) -> bool:
-    """Return whether a signed gas limit is far above the gas `used`, after refunds.
+def exceeds_gas(limit: int, peak: int) -> bool:
+    """Return whether a signed gas limit is far above the `peak` of the gas used, before refunds.
 
-    It could cost much more than the trial. The service sets up to 2.5 times the peak, and the peak
-    is up to a quarter above the gas used after refunds (EIP-3529). Small limits do not justify a
-    second simulation.
+    It could cost much more than the trial. The service sets up to 2.5 times the peak. A node that
+    tells only the gas after refunds shows a peak that is a fifth too small (EIP-3529), from
+    Amsterdam on more: the gas of storage that is set and cleared again is given back in full
+    (EIP-8037). Small limits do not justify a second simulation.
     """
-    return limit > max(used * GAS_MULTIPLE_HALVES // 2, MODEST_GAS)
+    return limit > max(peak * GAS_MULTIPLE_HALVES // 2, MODEST_GAS)
 
 
 def delivered(swap: codec.SimulatedCall, before: int | None, after: int | None) -> SimulationResult:
