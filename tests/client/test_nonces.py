@@ -325,7 +325,7 @@ def test_an_approval_waits_behind_what_the_node_has_pending(
 
     node.eth_getTransactionCount = count  # type: ignore[method-assign]
     client.swap(REQUEST, ACCOUNT)
-    assert asked[:2] == ["pending", "pending"]
+    assert asked.count("pending") >= 2, "for the quote, and for the approval"
 
 
 @pytest.mark.parametrize(

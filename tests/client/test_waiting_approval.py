@@ -20,7 +20,7 @@ def test_no_second_approval_while_one_waits(client: QuietswapClient, node: FakeC
     assert node.sent == []
 
 
-@pytest.mark.parametrize(("lags", "sent"), [(2, 1), (3, 0)])
+@pytest.mark.parametrize(("lags", "sent"), [(3, 1), (4, 0)])
 def test_a_node_that_is_behind_is_asked_again(
     client: QuietswapClient, node: FakeChain, lags: int, sent: int
 ) -> None:

@@ -5,6 +5,7 @@ Each runs against a service and a node of its own, with pauses that are counted.
 
 import dataclasses
 import json
+import re
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -183,7 +184,8 @@ def _error(error: ClientError) -> dict[str, Any]:
 
 def _declined(name: str, message: str) -> str | None:
     """Return why a quote was declined, before the advice, which names each language's options."""
-    return message.partition(":")[0] if name == "QuoteDeclined" else None
+    plain = re.sub(r" \(--[a-z-]+\)", "", message.partition(":")[0])
+    return plain if name == "QuoteDeclined" else None
 
 
 def _name(error: object) -> str:

@@ -113,12 +113,16 @@ def history(*hashes: str | None, amount: int = 1, kind: str = "swap") -> Reply:
 
 
 def open_at(nonce: int | None, amount: int = 1, kind: str = "swap") -> Prepare:
-    """An order that sells `amount` of WETH is open with this nonce."""
-    record = recorded(placed(OrderStatus.MINING, nonce=nonce))
+    """An order that sells `amount` of WETH is open with this nonce; None: it is not told."""
+    status = ok(
+        orders.order_status_response(recorded(placed(OrderStatus.MINING, nonce=nonce or 0)))
+    )
+    if nonce is None:
+        del status.body["data"]["nonce"]
 
     def prepare(_: FakeChain, found: FakeService) -> None:
         found.next("history", history(None, amount=amount, kind=kind))
-        found.next("status", ok(orders.order_status_response(record)))
+        found.next("status", copy.deepcopy(status))
 
     return prepare
 

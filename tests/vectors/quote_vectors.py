@@ -19,6 +19,7 @@ from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
 from quietswap.client.node_calls import NodeBatch, NodeCall
 from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.orders.order_views import OrderPage
 from tests.client.fake_chain import PRICES, FakeChain
 from tests.client.fake_node import NodeSays
 from tests.client.fake_servers import placed
@@ -165,6 +166,8 @@ class _Performer:
                 data = status_answer()
             elif effect.path.endswith("/usage"):
                 data = usage_answer()
+            elif "/user/" in effect.path:
+                data = orders.order_history_response(OrderPage((), 0), 200, 0)
             body = msgspec.json.encode({"ok": True, "data": data})
             return read_answer(effect, 200, body)
         if isinstance(effect, NodeBatch):

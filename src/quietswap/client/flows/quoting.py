@@ -142,7 +142,6 @@ def _reads(quote: SwapQuoteResponse, request: SwapRequest) -> list[node_calls.No
         node_calls.CHAIN_ID,
         node_calls.latest_block(),
         node_calls.nonce(wallet),
-        node_calls.nonce(wallet, "latest"),
         node_calls.eth_balance(wallet),
         node_calls.token_balance(request.sell_token, wallet),
     ]
@@ -154,7 +153,7 @@ def _reads(quote: SwapQuoteResponse, request: SwapRequest) -> list[node_calls.No
         reads.append(node_calls.code(wallet))
     if needs_reference(request):
         reads += reference_price.reads(request)
-    return reads
+    return [*reads, node_calls.nonce(wallet, "latest")]
 
 
 def _next_nonce(wallet: str, least: int, polling: PollingPolicy) -> Flow[int]:
