@@ -146,9 +146,20 @@ def test_history(quietswap: Quietswap, service: FakeService) -> None:
     assert result.exit_code == 0
     assert service.asked[0].query == {"limit": "2", "offset": "0", "status": "failed"}
     assert "→ 3,000 USDC" in result.stdout
-    assert "1 to 2 of 7; more with --offset 2" in result.stdout
+    assert "1 to 2 of 7; more with --offset 2; states" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert len(json.loads(quietswap("history", "--json").stdout)["orders"]) == 2
+
+
+@pytest.mark.parametrize("kind", [(), ("--kind", "any")])
+def test_further_pages_of_a_history_are_of_its_first_total(
+    quietswap: Quietswap, service: FakeService, kind: tuple[str, ...]
+) -> None:
+    first = quietswap("history", "--limit", "2", *kind)
+    more = "--offset 2 --as-of 7"
+    assert f"1 to 2 of 7; more with {more}" in first.stdout
+    assert quietswap("history", "--limit", "2", *kind, *more.split()).exit_code == 0
+    assert service.asked[-1].query.items() >= {"offset": "2", "asOf": "7"}.items()
 
 
 def test_a_row_of_history_is_one_line_of_a_hundred_columns(
@@ -221,7 +232,9 @@ def test_following_an_order_again(quietswap: Quietswap, service: FakeService) ->
     assert result.exit_code == 4  # only the service says that it failed
     assert "mining" in result.stdout
     answer = quietswap(*follow, "--json")
-    assert (answer.exit_code, json.loads(answer.stdout)["status"]) == (0, "confirmed")
+    told = json.loads(answer.stdout)
+    assert (answer.exit_code, told["final"], told["status"]) == (0, False, None)
+    assert told["reportedByService"]["status"] == "confirmed"
 
 
 def test_the_api_key_from_a_file(

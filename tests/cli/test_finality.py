@@ -1,6 +1,7 @@
 """A service that lies about the end of an order, to the command and to the tools for a model."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +15,11 @@ from quietswap.cli.output.order_progress import OrderProgress
 from quietswap.client.flows.finality import SubmittedTransaction
 from quietswap.rules.contract.orders import OrderStatusResponse
 from quietswap.rules.orders.order import Failure, FailureCode, Inclusion, OrderStatus
-from tests.api.scripted_use_cases import WALLET
+from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.cli.conftest import Quietswap
 from tests.cli.mcp_sessions import call, in_process
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_servers import TX_HASH, FakeServers, FakeService, ok, placed
+from tests.client.fake_servers import ETHER, TX_HASH, FakeServers, FakeService, ok, placed
 from tests.client.test_finality import (
     NONCE,
     mined,
@@ -93,7 +94,9 @@ def test_the_command_that_is_printed_after_an_interruption(
     assert words in " ".join(result.stdout.split())
     machine = followed(quietswap, "--follow", "--json")
     answer = json.loads(machine.stdout)
-    assert (machine.exit_code, answer["status"]) == (code, status.value)
+    own = {mined: "confirmed", reverted: "failed", replaced: "cancelled"}[chain]
+    assert (machine.exit_code, answer["status"]) == (code, own)
+    assert answer["reportedByService"]["status"] == status.value
     assert (answer["final"], answer["mayBeMined"]) == (True, False)
     assert words in answer["conclusion"]
     is_contradicted = "but your own node" in answer["conclusion"]
@@ -116,7 +119,45 @@ def test_without_a_node_the_command_says_who_reports_it(
     text = " ".join(result.stdout.split())
     assert f"the service reports {status.value}, not checked: there is no node of yours" in text
     assert (REPEAT in text) == (status is not CONFIRMED)
-    assert not json.loads(followed(quietswap, "--json").stdout)["final"]
+    answer = json.loads(followed(quietswap, "--json").stdout)
+    assert {name for name, value in answer.items() if value is not None} == {
+        "orderId", "final", "mayBeMined", "conclusion", "reportedByService"
+    }  # fmt: skip
+    assert not answer["final"]
+
+
+CLAIM = re.compile(
+    r"^ *[0-9.]+ s .*\b(confirmed|failed|cancelled|EXPIRED|never|given up)\b.*$", re.M
+)
+"""A line of progress that tells an end."""
+
+
+@pytest.mark.parametrize("status", [CONFIRMED, FAILED, CANCELLED])
+@pytest.mark.parametrize("command", ["history", "swap"])
+def test_no_progress_tells_an_end_before_the_own_node_does(
+    quietswap: Quietswap,
+    service: FakeService,
+    node: FakeChain,
+    request: pytest.FixtureRequest,
+    command: str,
+    status: OrderStatus,
+) -> None:
+    """The swap is mined, whatever the service reports."""
+    failure = Failure(FailureCode.EXPIRED, "it can never swap") if status is not CONFIRMED else None
+    told = recorded(placed(status, failure=failure))
+    service.next("status", ok(orders.order_status_response(told)))
+    if command == "history":
+        request.getfixturevalue("state")
+        mined(node)
+        output = followed(quietswap, "--follow").output
+    else:
+        node.allowances[ROUTER.lower()], service.mines = ETHER, node.mine
+        output = quietswap("swap", "1", "WETH", "USDC", "--yes", "--poll", "0.2").output
+    claims = [line[0] for line in CLAIM.finditer(output)]
+    checked = [line for line in claims if "the service reports" not in line]
+    assert len(claims) > len(checked), output
+    is_shown_later = command == "swap" and status is CONFIRMED
+    assert [line.split()[2:] for line in checked] == [["confirmed", "on", "chain"]] * is_shown_later
 
 
 OTHER_HASH = "0x" + "99" * 32
@@ -180,6 +221,7 @@ def test_block_and_gas_are_those_of_the_own_receipt(
     fee = int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
     assert answer["feePaidWei"] == str(fee)
     assert int(answer["reportedByService"]["gasUsed"]) == 77_777
+    assert "orderParams" not in answer
 
 
 def test_a_list_says_whose_states_it_has(quietswap: Quietswap) -> None:

@@ -180,3 +180,13 @@ async def test_a_hash_has_one_place(outside: FakeServers) -> None:
         listed = await call(model, "list_orders", wallet=WALLET)
     assert followed["reportedByService"]["txHash"] == TX_HASH
     assert {order["txHash"] for order in listed["orders"]} == {TX_HASH}
+
+
+async def test_further_pages_of_a_history_are_of_its_first_total(
+    outside: FakeServers, service: FakeService
+) -> None:
+    async with in_process(outside) as model:
+        first = await call(model, "list_orders", wallet=WALLET, limit=2)
+        await call(model, "list_orders", wallet=WALLET, limit=2, offset=2, as_of=first["total"])
+    wanted = {"offset": "2", "asOf": str(first["total"]), "kind": "any"}
+    assert service.asked[-1].query.items() >= wanted.items()

@@ -54,7 +54,8 @@ def test_shows_compares_signs_and_follows(
     ):
         assert expected in text, expected
     states = [line.split()[2] for line in text.splitlines() if line.strip()[:1].isdigit()]
-    assert states[-4:] == ["submitted", "pending", "mining", "confirmed"]
+    assert states[-5:] == ["submitted", "pending", "mining", "the", "confirmed"]
+    assert "the service reports confirmed\n" in text
 
 
 def test_the_price_of_the_pools_is_the_service_s_word(

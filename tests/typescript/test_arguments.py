@@ -5,9 +5,12 @@ from typing import Any
 import pytest
 
 from quietswap.rules.tokens.token import WETH
-from tests.client.fake_servers import ETHER, WALLET
+from tests.client.conftest import node, outside, service
+from tests.client.fake_servers import ETHER, WALLET, FakeServers, FakeService
 from tests.stored_orders import USDC
 from tests.typescript.package import Thrown, TypeScript, big
+
+__all__ = ["node", "outside", "service"]
 
 pytestmark = pytest.mark.xdist_group("typescript")
 SWAP = {"sellToken": WETH, "buyToken": USDC, "sellAmount": big(ETHER), "wallet": WALLET}
@@ -22,6 +25,15 @@ def refused(typescript: TypeScript, method: str, *args: Any, **command: Any) -> 
         typescript.run(method, *args, **command)
     assert caught.value.name == "RangeError"
     return str(caught.value.fields["message"])
+
+
+def test_further_pages_of_a_history_are_of_its_first_total(
+    typescript: TypeScript, outside: FakeServers, service: FakeService
+) -> None:
+    options = {"url": outside.url, "apiKey": "qs_right"}
+    page = typescript.run("orderHistory", WALLET, {"offset": 2, "asOf": 7}, options=options)
+    assert len(page["result"]["orders"]) == 2
+    assert service.asked[-1].query.items() >= {"offset": "2", "asOf": "7"}.items()
 
 
 @pytest.mark.parametrize("name", ["maxImpactPercnt", "atleast", "toString"])

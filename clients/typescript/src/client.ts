@@ -54,6 +54,8 @@ export interface HistoryOptions {
   readonly status?: OrderState | undefined;
   /** Without it: swaps. */
   readonly kind?: OrderHistory["orders"][number]["kind"] | "any" | undefined;
+  /** The `total` of your first page, so that further pages show each order once. */
+  readonly asOf?: number | undefined;
 }
 
 const unwatched = () => undefined;
@@ -168,8 +170,8 @@ export class QuietswapClient {
 
   /** Return one page of a wallet's orders: swaps, or what `kind` names. */
   async orderHistory(wallet: string, options: HistoryOptions = {}): Promise<OrderHistory> {
-    const { limit = 50, offset = 0, status, kind } = options;
-    return this.#call(historyCall(wallet, { limit, offset, status, kind }));
+    const { limit = 50, offset = 0, status, kind, asOf } = options;
+    return this.#call(historyCall(wallet, { limit, offset, status, kind, asOf }));
   }
 
   /** Return an indicative price: nothing is simulated, and it cannot be traded. */

@@ -25,6 +25,7 @@ export type SwapEvent =
   | { readonly approved: Approved }
   | { readonly simulation: SwapSimulation }
   | { readonly submitted: SwapOrder }
+  /** What the service reports: a claim, also where it is final, until `swap` returns. */
   | { readonly status: OrderStatus }
   | { readonly watching: OutcomeWatch };
 
@@ -223,7 +224,7 @@ async function settled(
 ): Promise<SwapResult> {
   if (status.status !== "confirmed") {
     const seconds = context.polling.doubtS;
-    watch({ watching: { why: `the order is ${status.status}`, sent, seconds } });
+    watch({ watching: { why: `the service reports ${status.status}`, sent, seconds } });
   }
   const end = await judgeRecord(context, status, sent);
   if (status.status === "confirmed" || end.isContradicted) end.requireCertainty(sent);

@@ -303,7 +303,7 @@ class DemoRun:
     def _privately(self, request: SwapRequest, progress: OrderProgress) -> SwapResultRow:
         def print_state(event: swap.Event) -> None:
             if isinstance(event, SwapOrderResponse):
-                progress.name(event.order.status)
+                progress.reported(event.order.status)
             elif isinstance(event, OrderStatusResponse):
                 progress.state(event)
 
@@ -361,7 +361,7 @@ def _print_event(
             report.quote(event)
         case SwapOrderResponse(order=sent) | (WrapOrderResponse() as sent):
             progress.say(f"tx {sent.tx_hash}")
-            progress.name(sent.status)
+            progress.reported(sent.status)
         case OrderStatusResponse():
             progress.state(event)
         case NodeReceipt(block_number=block, gas_used=gas):

@@ -22,6 +22,12 @@ _KINDS = ("swap", "wrap", "cancel", "approval", "transaction", "any")
 @click.command()
 @wallet_option
 @paging_options("Orders")
+@click.option(
+    "--as-of",
+    type=click.IntRange(min=0),
+    metavar="TOTAL",
+    help="With --offset: the total of your first page, so that each order comes once.",
+)
 @click.option("--status", type=click.Choice(_STATES), help="Only orders in this state.")
 @click.option(
     "--kind", type=click.Choice(_KINDS),
@@ -32,13 +38,14 @@ _KINDS = ("swap", "wrap", "cancel", "approval", "transaction", "any")
 @poll_option
 @with_context
 def history(
-    *, context: CommandContext, wallet: str | None, limit: int, offset: int, status: str | None,
-    kind: str | None, order_id: str | None, follow: bool, poll: float,
+    *, context: CommandContext, wallet: str | None, limit: int, offset: int, as_of: int | None,
+    status: str | None, kind: str | None, order_id: str | None, follow: bool, poll: float,
 ) -> None:  # fmt: skip
     """List a wallet's orders, newest first; or show one order, and follow it.
 
     Lists orders submitted with this API key, in the states that the service reports. One order is
-    compared with the receipt at --rpc-url, if this machine signed it.
+    compared with the receipt at --rpc-url, if this machine signed it. With --json, its members are
+    what your own node shows, null where it shows nothing; `reportedByService` has the service's.
 
     --kind approval and --kind any also list the approvals that were signed on this machine, which
     your own node sent: the service does not know them.
@@ -65,18 +72,20 @@ def history(
             offset=offset,
             status=status,  # type: ignore[arg-type]
             kind=kind,  # type: ignore[arg-type]
+            as_of=as_of,
         )
-        if kind not in ("approval", "any"):
-            if context.result(found):
-                context.screen.print(history_table(found, client, context))
-            return
-        signed = signed_approvals(own_wallet(wallet), client, context)
         names = member_names(type(found))
         members = dict(zip(names, msgspec.structs.astuple(found), strict=True))
-        if context.result(members | {"signedHere": signed}):
-            hashes = {each["txHash"].lower() for each in signed}
-            context.screen.print(history_table(found, client, context, hashes))
-            context.screen.print(approvals_table(signed, client, context))
+        members["reportedByService"] = True
+        has_approvals, hashes = kind in ("approval", "any"), set[str]()
+        if has_approvals:
+            signed = signed_approvals(own_wallet(wallet), client, context)
+            members["signedHere"], hashes = signed, {each["txHash"].lower() for each in signed}
+        if context.result(members):
+            is_live = status is not None
+            context.screen.print(history_table(found, client, context, hashes, is_live=is_live))
+            if has_approvals:
+                context.screen.print(approvals_table(signed, client, context))
 
 
 def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 from quietswap.cli.flows.signing import SigningFlow
 from quietswap.cli.interrupts import signals_as_ctrl_c
 from quietswap.cli.output.exit_codes import REFUSED
-from quietswap.cli.output.order_progress import final_text
+from quietswap.cli.output.order_progress import final_text, reported_text
 from quietswap.cli.output.orders import order_details
 from quietswap.cli.output.quote import nonce_to_sign, to_sign
 from quietswap.client import ClientError, OutcomeWatch, StatusContradiction, node_calls
@@ -59,9 +59,9 @@ class CancelRun(SigningFlow):
             self._progress.say(f"{text} {event.seconds:.0f} s")
         elif event.order_id == self._request.order_id:
             self._final = final_text(event)
-            self._progress.say(f"order      {event.status}")
+            self._progress.say(f"order      {reported_text(event.status)}")
         else:
-            self._progress.say(f"cancel     {event.status}")
+            self._progress.say(f"cancel     {reported_text(event.status)}")
 
     def _open_order(self) -> dict[str, Any]:
         return {"orderId": self._request.order_id}
@@ -106,7 +106,7 @@ def _verdict(result: CancelResult) -> Text:
         text = f"Another transaction used nonce {nonce}: neither this cancel nor anything else with"
         text += f" nonce {nonce} can be mined."
     else:
-        text = f"Not cancelled by this transaction: the order is {status}."
+        text = f"Not cancelled by this transaction: the order is {reported_text(status)}."
     return Text(text, "bold yellow")
 
 

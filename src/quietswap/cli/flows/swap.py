@@ -16,6 +16,7 @@ from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import OutcomeWatch, SwapPlan, SwapRequest, SwapSimulation, errors, node_calls
 from quietswap.client.errors import ApiError, ClientError
 from quietswap.client.flows.approvals import ApprovalSent, Approved
+from quietswap.client.flows.finality import TransactionOutcome
 from quietswap.client.flows.plan import planned
 from quietswap.client.flows.polling import find_open_order
 from quietswap.client.flows.swap import Event, SwapResult
@@ -78,7 +79,10 @@ class SwapRun(SigningFlow):
             raise click.exceptions.Exit(SHORT if result.fell_short else REFUSED)
 
     def _swapped(self) -> SwapResult:
-        return self._client.swap(self._request, self._signer, self._print_event)
+        result = self._client.swap(self._request, self._signer, self._print_event)
+        if result.fate is TransactionOutcome.MINED:
+            self._progress.name("confirmed")
+        return result
 
     def _queues(self) -> bool:
         """Return whether a person wants the nonce behind an open order; else print how to do it.
@@ -309,7 +313,7 @@ class SwapRun(SigningFlow):
             for line in (f"order      {self._order_id}", f"tx {event.order.tx_hash}"):
                 self._progress.say(line)
             self._progress.say(f"nonce {self._signer.nonce}")
-            self._progress.name(event.order.status)
+            self._progress.reported(event.order.status)
             self._progress.start()
         elif isinstance(event, OrderStatusResponse):
             self._order_id = event.order_id

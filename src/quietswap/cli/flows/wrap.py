@@ -87,7 +87,7 @@ class WrapRun(SigningFlow):
         elif isinstance(event, WrapOrderResponse):
             self._tx_hash = event.tx_hash
             self._progress.say(f"tx {event.tx_hash}")
-            self._progress.name(event.status)
+            self._progress.reported(event.status)
             self._progress.start()
         elif isinstance(event, OutcomeWatch):
             self._print_watch(event)

@@ -222,7 +222,7 @@ class Preparer:
         assert prepared.cancel is not None
         answer = yield from cancel.submit(prepared.cancel, signed, self.client.polling)
         if answer is None:
-            return {"submitted": False, "next": "follow_order: the order had ended before"}
+            return {"submitted": False, "next": "follow_order: the service reports an end"}
         cancelled = replace(sent, order_id=answer.cancel.order_id)
         finality.remember(self.client.orders, cancelled)
         mine = marked(answer.cancel, "trackingUrl")

@@ -182,6 +182,14 @@ class Tools:
         offset: OffsetArgument = 0,
         status: base.OrderState | None = None,
         kind: base.OrderKindFilter = "any",
+        as_of: Annotated[
+            int | None,
+            Field(
+                description="With offset: the `total` of your first page; then each order comes"
+                " once, although others arrived since",
+                ge=0,
+            ),
+        ] = None,
     ) -> dict[str, Any]:
         """List the orders of a wallet that were placed with this API key, newest first.
 
@@ -189,7 +197,12 @@ class Tools:
         own node.
         """
         found = await self._client.order_history(
-            quotes.read_wallet(wallet), limit=limit, offset=offset, status=status, kind=kind
+            quotes.read_wallet(wallet),
+            limit=limit,
+            offset=offset,
+            status=status,
+            kind=kind,
+            as_of=as_of,
         )
         return {
             "reportedByService": True,

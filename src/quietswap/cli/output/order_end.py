@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
+from quietswap.cli.output.order_progress import AS_REPORTED
 from quietswap.client.flows.finality import OrderEnd, TransactionOutcome
 from quietswap.client.wire import encode
 
@@ -22,13 +23,14 @@ _STATE = {
     TransactionOutcome.REVERTED: ("failed", "red"),
     TransactionOutcome.REPLACED: ("cancelled", "yellow"),
 }
+_OF_RECEIPT = ("txHash", "blockNumber", "gasUsed", "effectiveGasPrice", "feePaidWei")
 
 
 def headline(end: OrderEnd) -> tuple[str, str]:
     """Return the state by the own node, or as the service reports it; and its style."""
     if end.is_final and end.fate is not None:
         return _STATE[end.fate]
-    return f"{end.record.status}, as the service reports", "yellow"
+    return end.record.status + AS_REPORTED, "yellow"
 
 
 def conclusion(end: OrderEnd) -> str:
@@ -60,16 +62,19 @@ def exit_code(end: OrderEnd) -> int:
 
 
 def members(end: OrderEnd) -> dict[str, Any]:
-    """Return the JSON of the record, and beside it what was compared.
+    """Return as JSON what the own node shows, null where it shows nothing.
 
-    Block and gas are those of the own node's receipt, where it has one; `reportedByService` is the
-    record as the service sent it.
+    What the service says of the order stands in `reportedByService` alone.
     """
     record: dict[str, Any] = msgspec.json.decode(encode(end.own_record))
-    return record | {
-        "reportedByService": msgspec.json.decode(encode(end.record)),
+    is_in_block = end.is_final and end.receipt is not None
+    return {
+        "orderId": end.record.order_id,
         "final": end.is_final,
         "fate": end.fate,
         "mayBeMined": end.may_be_mined,
         "conclusion": conclusion(end),
+        "status": _STATE[end.fate][0] if end.is_final and end.fate is not None else None,
+        **{name: record[name] if is_in_block else None for name in _OF_RECEIPT},
+        "reportedByService": msgspec.json.decode(encode(end.record)),
     }

@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from quietswap.rules.wire import TERMINAL
+
 if TYPE_CHECKING:
     from quietswap.client.errors import ClientError
     from quietswap.rules.contract.orders import OrderFailure, OrderStatusResponse
@@ -19,9 +21,8 @@ _MEANING = {
     "submitted": "the relay has it",
     "mining": "offered to the block builders",
     "confirmed": "on chain",
-    "failed": "reverted or rejected",
-    "cancelled": "given up",
 }
+AS_REPORTED = ", as the service reports"
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_A_SECOND = 8
@@ -40,6 +41,11 @@ def final_text(record: "OrderStatusResponse") -> str | None:
     if record.error is not None and record.is_terminal and not _is_open(record.error):
         return f"{record.status} ({failure_text(record.error)})"
     return record.status if record.status == "confirmed" else None
+
+
+def reported_text(status: str) -> str:
+    """Return a status of the service; a final one is named as its report."""
+    return f"{status}{AS_REPORTED}" if status in TERMINAL else status
 
 
 def _is_open(failure: "OrderFailure") -> bool:
@@ -86,20 +92,31 @@ class OrderProgress:
         self._screen.print(Text.assemble((stamp, "dim"), (text, style)), soft_wrap=True)
 
     def state(self, record: "OrderStatusResponse") -> None:
-        """Print the order's state if it is new."""
-        self.name(record.status)
+        """Print what the service tells of the order, if it is new."""
+        self.reported(record.status)
         if record.error is not None and self._why != record.error.code:
             self._why = record.error.code
-            self.say(f"{'':<10} {failure_text(record.error)}", "yellow")
+            self.say(f"{'':<10} {failure_text(record.error)}{AS_REPORTED}", "yellow")
         if record.relay_answer and self._answer != record.relay_answer:
             self.say(f"{'':<10} {relay_text(record.relay_answer)}", "yellow")
         self._answer = record.relay_answer or ""
 
+    def reported(self, status: str) -> None:
+        """Print a status of the service if it is new: a final one is a claim until checked."""
+        if status in TERMINAL:
+            self._change(f"the service reports {status}", "cyan")
+        else:
+            self.name(status)
+
     def name(self, state: str) -> None:
+        """Print a state if it is new: a final one only after the caller's own node showed it."""
+        self._change(f"{state:<10} {_MEANING.get(state, '')}".rstrip(), STYLE.get(state, ""), state)
+
+    def _change(self, text: str, style: str, state: str = "") -> None:
         self._trouble = ""
-        if state != self._state:
-            self._state = state
-            self.say(f"{state:<10} {_MEANING.get(state, '')}".rstrip(), STYLE.get(state, ""))
+        if self._state != (state or text):
+            self._state = state or text
+            self.say(text, style)
 
     def trouble(self, error: "ClientError", seconds: float) -> None:
         """Print a temporary failure, but not the same one twice in a row."""

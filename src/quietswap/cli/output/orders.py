@@ -11,7 +11,7 @@ from rich.text import Text
 from quietswap.cli.context import CommandContext
 from quietswap.cli.output import order_end, order_progress
 from quietswap.cli.output.local_time import when
-from quietswap.cli.output.order_progress import STYLE, failure_text
+from quietswap.cli.output.order_progress import AS_REPORTED, STYLE, failure_text
 from quietswap.cli.output.quote import against_pools, facts, short
 from quietswap.cli.output.responsive_table import ResponsiveTable
 from quietswap.cli.output.text_table import text_table
@@ -38,10 +38,13 @@ def history_table(
     client: "QuietswapClient",
     context: CommandContext,
     signed: Collection[str] = (),
+    *,
+    is_live: bool = False,
 ) -> RenderableType:
     """Return one page of the history, with one to three lines per order by terminal width.
 
-    Orders with a hash of `signed` are left out: the caller shows them.
+    Orders with a hash of `signed` are left out: the caller shows them. A page of one status
+    `is_live`: it has no total that later pages could be read by.
     """
     shown = [item for item in found.orders if (item.tx_hash or "").lower() not in signed]
     if not shown:
@@ -69,6 +72,7 @@ def history_table(
     tail = f"{start + 1} to {start + len(found.orders)} of {found.total}"
     if found.has_more:
         tail += f"; more with --offset {found.pagination.next_offset}"
+        tail += "" if is_live else f" --as-of {found.total}"
     tail += "; states as the service reports them"
     return Group(ResponsiveTable(wide, ResponsiveTable(table, Group(*blocks))), Text(tail, "dim"))
 
@@ -86,8 +90,8 @@ def order_details(
 ) -> RenderableType:
     """Return the facts of an order, and with `end` what the caller's own node shows of it."""
     is_shown = end is not None and end.is_final
-    by = ", as the service reports" if is_shown else ""
-    state = Text(found.status, STYLE.get(found.status, ""))
+    by = AS_REPORTED if is_shown else ""
+    state = Text(order_progress.reported_text(found.status), STYLE.get(found.status, ""))
     if end is not None:
         state = Text(*order_end.headline(end))
     reported, found = found, found if end is None else end.own_record
@@ -112,7 +116,7 @@ def order_details(
     if end is not None and end.receipt is not None and is_shown:
         rows.append(("block", f"{end.receipt.block_number:,}"))
     elif found.confirmed_at:
-        at = f"{when(found.confirmed_at)} in block {found.block_number or 0:,}"
+        at = f"{when(found.confirmed_at)} in block {found.block_number or 0:,}{AS_REPORTED}"
         rows.append(("confirmed", at))
     gas, price = order_progress.gas_cost(found)
     if gas and price:
@@ -124,8 +128,9 @@ def order_details(
             words = f"paid by {short(found.refund.tx_hash or '')}"
         rows.append(("refund", f"{ETHER.show(found.refund.amount_wei)}, {words}"))
     if found.error:
-        text = f"{found.error.code}: {found.error.message}, as the service reports"
-        rows.append(("why", Text(text if is_shown else failure_text(found.error), "yellow")))
+        plain = f"{found.error.code}: {found.error.message}"
+        why = plain if is_shown else failure_text(found.error)
+        rows.append(("why", Text(why + AS_REPORTED, "yellow")))
     if found.relay_answer:
         rows.append(("relay", Text(order_progress.relay_text(found.relay_answer), "yellow")))
     return facts(*rows)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quietswap.cli.output.local_time import when
-from quietswap.cli.output.order_progress import failure_text, gas_cost
+from quietswap.cli.output.order_progress import AS_REPORTED, failure_text, gas_cost
 from quietswap.cli.output.responsive_table import ResponsiveTable
 from quietswap.cli.output.text_table import text_table
 from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
@@ -268,6 +268,7 @@ def tried(trial: SwapSimulation, buy: DisplayToken) -> str:
 def report(result: SwapResult, buy: DisplayToken) -> RenderableType:
     """Return the amounts received, promised and paid, or why the swap failed."""
     quote, status = result.quote, result.status
+    is_shown = result.fate is not None and not result.may_be_mined
     minimum = buy.show(quote.min_buy_amount)
     rows: list[tuple[str, RenderableType]] = []
     if result.received is not None:
@@ -280,7 +281,8 @@ def report(result: SwapResult, buy: DisplayToken) -> RenderableType:
         rows.append(("received", _reported(result, buy)))
         rows.append(("minimum", minimum))
     if status.error is not None:
-        rows.append((status.status, Text(failure_text(status.error))))
+        why = failure_text(status.error) + AS_REPORTED
+        rows.append((status.status if is_shown else "reported", Text(why)))
     if result.fell_short:
         text = "less than the minimum arrived: the router or the token kept too much"
         rows.append(("careful", Text(text, "bold red")))

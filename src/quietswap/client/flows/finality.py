@@ -443,5 +443,5 @@ def follow_to_end(
     if not record.is_terminal and own.last is not None:
         return OrderEnd(record, own.last.outcome, own.last.receipt)
     if record.status != "confirmed":
-        watch(OutcomeWatch(f"the order is {record.status}", sent, polling.doubt_s))
+        watch(OutcomeWatch(f"the service reports {record.status}", sent, polling.doubt_s))
     return (yield from judge_record(record, sent, polling, has_node=has_node))

@@ -237,7 +237,7 @@ def swap(
     except ClientError as error:
         yield from outcome.raise_outcome(error, sent, polling, watch, has_node=has_node)
     if has_node and status.status != "confirmed":
-        watch(finality.OutcomeWatch(f"the order is {status.status}", sent, polling.doubt_s))
+        watch(finality.OutcomeWatch(f"the service reports {status.status}", sent, polling.doubt_s))
     end = yield from finality.judge_record(status, sent, polling, has_node=has_node)
     end.require_agreement(sent)
     received = None
