@@ -77,12 +77,11 @@ def history(
         names = member_names(type(found))
         members = dict(zip(names, msgspec.structs.astuple(found), strict=True))
         members["reportedByService"] = True
-        has_approvals, hashes = kind in ("approval", "any"), set[str]()
-        if has_approvals:
-            signed = signed_approvals(own_wallet(wallet), client, context)
-            members["signedHere"], hashes = signed, {each["txHash"].lower() for each in signed}
+        has_approvals = kind in ("approval", "any")
+        signed = signed_approvals(own_wallet(wallet), client, context) if has_approvals else []
+        members |= {"signedHere": signed} if has_approvals else {}
         if context.result(members):
-            is_live = status is not None
+            hashes, is_live = {each["txHash"].lower() for each in signed}, status is not None
             context.screen.print(history_table(found, client, context, hashes, is_live=is_live))
             if has_approvals:
                 context.screen.print(approvals_table(signed, client, context))
