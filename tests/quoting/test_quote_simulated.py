@@ -124,7 +124,7 @@ def quoted(
         sources = [Source(source or OneRoute(impact), RequestBudget(1000.0), clock)]
         collect = CollectRoutes(sources, verify, clock, soft_s=0.6, hard_s=3.0)
         quote = QuoteSwap(
-            chain=chain, prices=nothing, collect_routes=collect,
+            chain=chain, prices=nothing, price=nothing, collect_routes=collect,
             pauses=nothing, usage=nothing, quotes=nothing, orders=nothing,
             relays={FIRST_TIER: ScriptedRelay()},
             tokens=TokenPolicy(), terms=swap_terms(Settings()), clock=clock, new_id=lambda: "swq_1",

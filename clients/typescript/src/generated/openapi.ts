@@ -4470,10 +4470,10 @@ export interface operations {
                  */
                 buyToken: string;
                 /**
-                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1.
+                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1. Required, unless minBuyAmount stands in its place.
                  * @example 1000000000000000000
                  */
-                sellAmount: string;
+                sellAmount?: string;
                 /**
                  * @description Address of the wallet that will sign, with its EIP-55 checksum.
                  * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
@@ -4489,6 +4489,11 @@ export interface operations {
                  * @example 50
                  */
                 slippageBps?: number;
+                /**
+                 * @description In the place of sellAmount: the least that must arrive, in the buy token's smallest units, 1 to 2^256 - 1. The quote has the least sellAmount found with at most three quotes whose minBuyAmount is at least this.
+                 * @example 3000000000
+                 */
+                minBuyAmount?: string;
             };
             header?: never;
             path?: never;
@@ -4718,10 +4723,10 @@ export interface operations {
                  */
                 buyToken: string;
                 /**
-                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1.
+                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1. Required, unless minBuyAmount stands in its place.
                  * @example 1000000000000000000
                  */
-                sellAmount: string;
+                sellAmount?: string;
                 /**
                  * @description Address of the wallet that will sign, with its EIP-55 checksum.
                  * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
@@ -4737,6 +4742,11 @@ export interface operations {
                  * @example 50
                  */
                 slippageBps?: number;
+                /**
+                 * @description In the place of sellAmount: the least that must arrive, in the buy token's smallest units, 1 to 2^256 - 1. The quote has the least sellAmount found with at most three quotes whose minBuyAmount is at least this.
+                 * @example 3000000000
+                 */
+                minBuyAmount?: string;
             };
             header?: never;
             path?: never;

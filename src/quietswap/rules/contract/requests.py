@@ -33,15 +33,8 @@ _SellToken = Annotated[AddressText, doc("Token to sell, EIP-55; native ETH is re
 _BuyToken = Annotated[
     AddressText, doc("Token to buy, EIP-55; must differ from sellToken.", base.USDC)
 ]
-_SellAmount = Annotated[
-    str,
-    doc(
-        "Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1.",
-        base.ONE_ETHER,
-        format="uint256",
-        pattern=base.UINT256_PATTERN,
-    ),
-]
+_SELL_AMOUNT = "Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1."
+_UINT256 = {"format": "uint256", "pattern": base.UINT256_PATTERN}
 _OPERATIONS = [operation.value for operation in WrapOperation]
 
 
@@ -62,7 +55,15 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
 
     sell_token: _SellToken
     buy_token: _BuyToken
-    sell_amount: _SellAmount
+    sell_amount: Annotated[
+        str | None,
+        doc(
+            f"{_SELL_AMOUNT} Required, unless minBuyAmount stands in its place.",
+            base.ONE_ETHER,
+            type="string",
+            **_UINT256,
+        ),
+    ] = None
     user_address: Annotated[
         _UserAddress, doc("Address of the wallet that will sign, with its EIP-55 checksum.")
     ]
@@ -72,6 +73,17 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
         Meta(ge=1, le=base.MAX_SLIPPAGE_BPS),
         doc("Slippage tolerance in basis points (50 = 0.5 %).", base.DEFAULT_SLIPPAGE_BPS),
     ] = base.DEFAULT_SLIPPAGE_BPS
+    min_buy_amount: Annotated[
+        str | None,
+        doc(
+            "In the place of sellAmount: the least that must arrive, in the buy token's smallest"
+            " units, 1 to 2^256 - 1. The quote has the least sellAmount found with at most three"
+            " quotes whose minBuyAmount is at least this.",
+            "3000000000",
+            type="string",
+            **_UINT256,
+        ),
+    ] = None
 
 
 class PriceQuery(WireStruct, frozen=True, kw_only=True):
@@ -79,7 +91,7 @@ class PriceQuery(WireStruct, frozen=True, kw_only=True):
 
     sell_token: _SellToken
     buy_token: _BuyToken
-    sell_amount: _SellAmount
+    sell_amount: Annotated[str, doc(_SELL_AMOUNT, base.ONE_ETHER, **_UINT256)]
     chain_id: _ChainId = MAINNET
 
 

@@ -106,9 +106,11 @@ class InsufficientLiquidity(RequestError, status=404, shape=InsufficientLiquidit
         ]
     }
 
-    def __init__(self, *, sources: Sequence[Details]) -> None:
+    def __init__(
+        self, *, sources: Sequence[Details], message: str = "no route delivers this swap"
+    ) -> None:
         super().__init__(
-            "no route delivers this swap",
+            message,
             {"sources": list(sources)},
             "Try a smaller amount, a higher slippageBps, or another pair.",
         )

@@ -7,6 +7,7 @@ times are Unix milliseconds unless a name says otherwise.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from quietswap.rules.quotes.at_least import AtLeast
 from quietswap.rules.quotes.scoring import Candidate
 from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.tx.address import Address
@@ -14,14 +15,15 @@ from quietswap.rules.tx.address import Address
 
 @dataclass(frozen=True, slots=True)
 class SwapQuoteRequest:
-    """A swap to quote: `sell_amount` in smallest units, `slippage_bps` in basis points.
+    """A swap to quote: `sell_amount` in smallest units, or the minimum that it has to reach.
 
-    `verified` is called with each route when it is verified, while others are awaited.
+    `slippage_bps` in basis points. `verified` is called with each route when it is verified, while
+    others are awaited; never while the sell amount is looked for.
     """
 
     sell_token: Address
     buy_token: Address
-    sell_amount: int
+    sell_amount: int | AtLeast
     wallet: Address
     slippage_bps: int
     verified: Callable[[Candidate], None] | None = field(default=None, compare=False, repr=False)

@@ -5,10 +5,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from quietswap.rules.chain.records import ChainReader, PreparedSimulation
-from quietswap.rules.errors.base import InsufficientLiquidity, ServiceUnavailable
+from quietswap.rules.errors.base import Details, InsufficientLiquidity, ServiceUnavailable
 from quietswap.rules.errors.requests import TokenNotSupported
+from quietswap.rules.quotes.at_least import AtLeast
 from quietswap.rules.quotes.mev import MAJORS
-from quietswap.rules.quotes.quote import Route, RouteRequest, SourceOutcome, SourceReport
+from quietswap.rules.quotes.quote import (
+    Route,
+    RouteRequest,
+    SourceOutcome,
+    SourceReport,
+    SwapQuote,
+)
 from quietswap.rules.quotes.scoring import Candidate
 from quietswap.rules.tokens.token import Token, TokenPolicy
 from quietswap.rules.tx.address import Address
@@ -178,6 +185,23 @@ def _known(token: Token | None, address: Address, field: str) -> Token:
     return token
 
 
+def _rows(reports: Sequence[SourceReport]) -> list[Details]:
+    return [
+        {"source": report.source, "outcome": report.outcome.value, "reason": report.reason}
+        for report in reports
+    ]
+
+
+def minimum_not_reached(goal: AtLeast, quotes: Sequence[SwapQuote]) -> InsufficientLiquidity:
+    """Return the error for a minimum that none of the quotes has."""
+    best = max(quotes, key=lambda quote: quote.min_buy_amount)
+    return InsufficientLiquidity(
+        sources=_rows(best.sources),
+        message=f"no quote of {len(quotes)} has a minimum of minBuyAmount {goal.min_buy_amount}:"
+        f" the most is {best.min_buy_amount}, for a sellAmount of {best.sell_amount}",
+    )
+
+
 _FOUND_NOTHING = frozenset({SourceOutcome.NO_ROUTE, SourceOutcome.UNSAFE})
 """The source answered, but gave no usable route. It does not answer for one that is away."""
 _AWAY = frozenset(map(SourceOutcome, ("unavailable", "timed_out", "rate_limited", "skipped")))
@@ -203,10 +227,7 @@ def no_route_error(
     the buy token is one of them, the error names the sell token, otherwise the buy token.
     """
     outcomes = {report.outcome for report in reports}
-    rows = [
-        {"source": report.source, "outcome": report.outcome.value, "reason": report.reason}
-        for report in reports
-    ]
+    rows = _rows(reports)
     blind = [r for r in reports if r.outcome is SourceOutcome.UNVERIFIED]
     if blind and not outcomes & _SIMULATED:
         return ServiceUnavailable(

@@ -1,12 +1,14 @@
 """GET /api/v1/quote: collect routes, choose the highest net value, issue a transaction."""
 
 import asyncio
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from msgspec.structs import replace
 
+from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.chain.records import (
     AccountState,
     ChainReader,
@@ -15,10 +17,12 @@ from quietswap.rules.chain.records import (
     UnreadableToken,
 )
 from quietswap.rules.clients import ApiKey, to_cents
+from quietswap.rules.errors.base import RequestError
 from quietswap.rules.errors.requests import InvalidTokenAddress, TokenNotSupported
 from quietswap.rules.orders.checks import CONTRACT_NOTE, is_contract
 from quietswap.rules.orders.nonces import OwnNonces, next_nonce
-from quietswap.rules.quotes import mev, scoring
+from quietswap.rules.quotes import at_least, mev, scoring
+from quietswap.rules.quotes.at_least import AtLeast, TriedAmount
 from quietswap.rules.quotes.issued_quote import issued_swap
 from quietswap.rules.quotes.quote import (
     AlternativeRoute,
@@ -30,7 +34,7 @@ from quietswap.rules.quotes.quote import (
     SwapQuote,
     VerificationStatus,
 )
-from quietswap.rules.quotes.request import SwapQuoteRequest
+from quietswap.rules.quotes.request import IndicativePriceRequest, SwapQuoteRequest
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.routers import batch
 from quietswap.rules.routers.method import Measure
@@ -50,9 +54,11 @@ from quietswap.service.clients.failures import (
 )
 from quietswap.service.node.work import name_tokens
 from quietswap.service.prices.usd import UsdPrices
+from quietswap.service.quoting.price import QuotePrice
 from quietswap.service.quoting.routes import (
     CollectedRoutes,
     CollectRoutes,
+    minimum_not_reached,
     no_route_error,
     tradable_tokens,
 )
@@ -134,6 +140,7 @@ class QuoteSwap:
 
     chain: ChainReader
     prices: UsdPrices
+    price: QuotePrice
     pauses: SourcePauses
     collect_routes: CollectRoutes
     quotes: QuoteStore
@@ -148,7 +155,8 @@ class QuoteSwap:
     async def __call__(self, key: ApiKey, ask: SwapQuoteRequest) -> SwapQuote:
         """Return an issued, stored quote.
 
-        Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
+        Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable;
+        the third also for a minimum that no quote reaches.
         """
         name_tokens(ask.sell_token, ask.buy_token)
         await self.pauses.refresh()
@@ -157,7 +165,10 @@ class QuoteSwap:
         started = self.clock.monotonic()
         with service_unavailable():
             try:
-                quote = await self._quote(key, ask)
+                if isinstance(ask.sell_amount, AtLeast):
+                    quote = await self._least(key, ask, ask.sell_amount)
+                else:
+                    quote = await self._quote(key, ask, ask.sell_amount)
             except UnreadableToken as error:
                 reason = f"sellToken: {error}"
                 raise TokenNotSupported(token=ask.sell_token, reason=reason) from error
@@ -167,13 +178,40 @@ class QuoteSwap:
         observe.source_won(quote.route.source)
         return quote
 
-    async def _quote(self, key: ApiKey, ask: SwapQuoteRequest) -> SwapQuote:
+    async def _least(self, key: ApiKey, ask: SwapQuoteRequest, goal: AtLeast) -> SwapQuote:
+        """Return the quote with the least sell amount, of at most three, that reaches the goal."""
+        ask = dataclasses.replace(ask, verified=None)  # its routes would be those of several swaps
+        amount = await self._first_amount(key, ask, goal)
+        quotes: list[SwapQuote] = []
+        while len(quotes) < at_least.MOST_QUOTES:
+            try:
+                quotes.append(await self._quote(key, ask, amount))
+            except RequestError:
+                if not any(quote.min_buy_amount >= goal.min_buy_amount for quote in quotes):
+                    raise
+                break
+            tried = [TriedAmount(quote.sell_amount, quote.min_buy_amount) for quote in quotes]
+            amount = min(at_least.next_sell_amount(goal, tried), UINT256_MAX)
+            if at_least.is_close(goal, tried[-1]) or amount in (
+                quote.sell_amount for quote in quotes
+            ):
+                break
+        enough = [quote for quote in quotes if quote.min_buy_amount >= goal.min_buy_amount]
+        if not enough:
+            raise minimum_not_reached(goal, quotes)
+        return min(enough, key=lambda quote: quote.sell_amount)
+
+    async def _first_amount(self, key: ApiKey, ask: SwapQuoteRequest, goal: AtLeast) -> int:
+        """Return what the goal sells for in the other direction; less than what has to be sold."""
+        await self._tokens_and_head(ask)  # an error names the parameters of this direction
+        reverse = IndicativePriceRequest(ask.buy_token, ask.sell_token, goal.min_buy_amount)
+        price = await observe.in_phase("amount", self.price(key, reverse))
+        amount = at_least.first_sell_amount(price.best.buy_amount, ask.slippage_bps)
+        return min(amount, UINT256_MAX)
+
+    async def _quote(self, key: ApiKey, ask: SwapQuoteRequest, sell_amount: int) -> SwapQuote:
         sell, buy, head = await observe.in_phase("tokens", self._tokens_and_head(ask))
-        if sell.address == buy.address:
-            raise InvalidTokenAddress(
-                field="buyToken", provided=buy.address, reason="both tokens are the same"
-            )
-        request = self._request(ask, sell, buy, head)
+        request = self._request(ask, sell_amount, sell, buy, head)
         reading = observe.in_phase("prices", self._context(key, request, head))
         context_task = asyncio.create_task(reading)
         try:
@@ -188,14 +226,20 @@ class QuoteSwap:
 
     async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
         """Read one after the other: nearly always both are cached, and nothing is waited for."""
-        pair = await tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token)
-        return *pair, await self.chain.head(max_age_s=_GAS_PRICE_MAX_AGE_S)
+        sell, buy = await tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token)
+        if sell.address == buy.address:
+            raise InvalidTokenAddress(
+                field="buyToken", provided=buy.address, reason="both tokens are the same"
+            )
+        return sell, buy, await self.chain.head(max_age_s=_GAS_PRICE_MAX_AGE_S)
 
-    def _request(self, ask: SwapQuoteRequest, sell: Token, buy: Token, head: Head) -> RouteRequest:
+    def _request(
+        self, ask: SwapQuoteRequest, sell_amount: int, sell: Token, buy: Token, head: Head
+    ) -> RouteRequest:
         return RouteRequest(
             sell=sell,
             buy=buy,
-            sell_amount=ask.sell_amount,
+            sell_amount=sell_amount,
             wallet=ask.wallet,
             slippage_bps=ask.slippage_bps,
             gas_price_wei=max(head.next_base_fee, 1),

@@ -231,9 +231,18 @@ def _use_cases(
     core = _submit_order(settings, outside, storage, delivery, clock)
     reader = TokenReader(outside.wallet_node.reads_of, clock, TransferFeeMeter(clock))
     catalogue, policy = token_catalogue.token_catalogue(settings), factories.token_policy(settings)
-    pauses = SourcePauses(storage.paused_sources, outside.sources, clock)
+    price = QuotePrice(
+        chain=outside.chain,
+        prices=outside.prices,
+        sources=outside.sources,
+        pauses=SourcePauses(storage.paused_sources, outside.sources, clock),
+        tokens=policy,
+        clock=clock,
+        soft_s=settings.quotes.soft_deadline_s,
+        hard_s=settings.quotes.hard_deadline_s,
+    )
     return UseCases(
-        quote_swap=_quote_swap(settings, outside, storage, clock, pauses),
+        quote_swap=_quote_swap(settings, outside, storage, price),
         submit_swap=SubmitSwap(core),
         order_status=GetOrderStatus(storage.orders),
         order_history=GetOrderHistory(storage.orders, clock),
@@ -262,16 +271,7 @@ def _use_cases(
         events=feed,
         list_tokens=ListTokens(catalogue, reader, policy),
         balances=GetBalances(reader, factories.chosen_routers(settings)),
-        price=QuotePrice(
-            chain=outside.chain,
-            prices=outside.prices,
-            sources=outside.sources,
-            pauses=pauses,
-            tokens=policy,
-            clock=clock,
-            soft_s=settings.quotes.soft_deadline_s,
-            hard_s=settings.quotes.hard_deadline_s,
-        ),
+        price=price,
         usage=GetUsage(storage.usage, clock),
         authenticate=Authenticate(storage.keys, clock),
         rate=storage.rates,
@@ -326,12 +326,9 @@ def _submit_order(
 
 
 def _quote_swap(
-    settings: Settings,
-    outside: ExternalServices,
-    storage: Storage,
-    clock: Clock,
-    pauses: SourcePauses,
+    settings: Settings, outside: ExternalServices, storage: Storage, price: QuotePrice
 ) -> QuoteSwap:
+    clock = price.clock
     pinned = {source.name: factories.routers(settings, source.name) for source in outside.sources}
     quotes = settings.quotes
     verify = VerifyRoutes(outside.chain, pinned, required=quotes.require_verification)
@@ -345,7 +342,8 @@ def _quote_swap(
     return QuoteSwap(
         chain=outside.chain,
         prices=outside.prices,
-        pauses=pauses,
+        price=price,
+        pauses=price.pauses,
         collect_routes=collect_routes,
         quotes=storage.quotes,
         usage=storage.usage,

@@ -14,6 +14,7 @@ from quietswap.rules.errors.base import Details
 from quietswap.rules.orders.cancel_transaction import CancelOrderRequest
 from quietswap.rules.orders.order import OrderKind, OrderStatus
 from quietswap.rules.orders.request import SwapOrderRequest, WrapOrderRequest
+from quietswap.rules.quotes.at_least import AtLeast
 from quietswap.rules.quotes.request import SwapQuoteRequest, WrapQuoteRequest
 from quietswap.rules.tokens.token import WETH, WrapOperation, is_native
 from quietswap.rules.tx import address as addresses
@@ -33,7 +34,8 @@ def parse_swap_quote(query: Mapping[str, str]) -> SwapQuoteRequest:
     Raises InvalidTokenAddress, NativeEthNotSupported, InvalidAmount, UserAddressRequired,
     InvalidAddress, InvalidParameter.
     """
-    sell, buy, amount = parse_swap_amounts(query)
+    sell, buy = _swap_tokens(query)
+    amount = _swap_amount(query)
     if not query.get("userAddress"):
         raise errors.UserAddressRequired
     user = parse_wallet(query["userAddress"])
@@ -47,6 +49,10 @@ def parse_swap_amounts(query: Mapping[str, str]) -> tuple[Address, Address, int]
 
     Raises InvalidTokenAddress, NativeEthNotSupported, InvalidAmount.
     """
+    return *_swap_tokens(query), _amount_of(query, "sellAmount")
+
+
+def _swap_tokens(query: Mapping[str, str]) -> tuple[Address, Address]:
     sell = parse_token(query.get("sellToken"), "sellToken")
     buy = parse_token(query.get("buyToken"), "buyToken")
     if sell == buy:
@@ -56,10 +62,27 @@ def parse_swap_amounts(query: Mapping[str, str]) -> tuple[Address, Address, int]
             reason="it is the same token as sellToken",
             suggestion="Name two different tokens.",
         )
-    if not (text := query.get("sellAmount")):
+    return sell, buy
+
+
+def _swap_amount(query: Mapping[str, str]) -> int | AtLeast:
+    """Return `sellAmount`, or `minBuyAmount` in its place."""
+    least = query.get("minBuyAmount")
+    if least is None:
+        return _amount_of(query, "sellAmount")
+    if query.get("sellAmount"):
+        reason = "sellAmount is given, too: name exactly one of the two"
+        raise errors.InvalidParameter(
+            parameter="minBuyAmount", provided=shown(least), reason=reason
+        )
+    return AtLeast(_amount_of(query, "minBuyAmount"))
+
+
+def _amount_of(query: Mapping[str, str], field: str) -> int:
+    if not (text := query.get(field)):
         reason = "it is missing or empty"
-        raise errors.InvalidAmount(field="sellAmount", provided="", reason=reason)
-    return sell, buy, _amount(text, "sellAmount", amounts.parse_units)
+        raise errors.InvalidAmount(field=field, provided="", reason=reason)
+    return _amount(text, field, amounts.parse_units)
 
 
 def _amount(text: str, field: str, read: Callable[[str], int]) -> int:
