@@ -34,7 +34,7 @@ from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
 from quietswap.service.node import lagging_backends, multicall, reads
 from quietswap.service.node import token_metadata as metadata
-from quietswap.service.node.clock_skew import ClockSkew
+from quietswap.service.node.chain_clock import ChainClock
 from quietswap.service.node.lagging_backends import NewestBlock, from_block, late
 from quietswap.service.node.multicall import ViewCall
 from quietswap.service.node.receipts import read_receipts
@@ -99,7 +99,7 @@ class NodeChain:
         self._head: tuple[Head, float] | None = None
         self._in_flight: SingleFlight[None, Head] = SingleFlight()
         self._fork_times = fork_times
-        self.clock_skew = ClockSkew(clock)
+        self.time = ChainClock(clock)
         self._forks: TTLCache[None, int | None]
         self._forks = TTLCache(1, _FORK_TTL_S, timer=clock.monotonic)
 
@@ -128,7 +128,7 @@ class NodeChain:
             asked_at = self._clock.monotonic()
             header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
             head = reads.head(header)
-            self.clock_skew.measure(head.number, head.time)
+            self.time.measure(head.number, head.time)
             answers.append((head, results))
             if self._newest.has(head.number):
                 self._head = head, asked_at
@@ -146,8 +146,8 @@ class NodeChain:
     async def warnings(self) -> dict[str, str]:
         """Return by subject what the operator should mend. Raises NodeUnavailable."""
         head, notices = await self.head(), {}
-        if self.clock_skew.warning is not None:
-            notices["clock"] = self.clock_skew.warning
+        if self.time.warning is not None:
+            notices["clock"] = self.time.warning
         if not head.is_amsterdam and await self.next_fork(head.time) is None:
             notices["fork"] = _NO_FORK
         return notices

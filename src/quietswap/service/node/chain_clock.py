@@ -7,7 +7,7 @@ AHEAD_S, BEHIND_S = 60, 5
 """A block is seen within seconds, and a few slots may be empty; none is older than its time."""
 
 
-class ClockSkew:
+class ChainClock:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._block = 0
