@@ -33,14 +33,17 @@ REPORTED = {
     "cli/flows/signing.py": "which orders may use the nonce",
 }
 """Modules that read whether the service calls an order final."""
-BLOCK_TIMES = ("head.time", "tip.time", "settled.time", "block.time", "latest.time")
+BLOCK_TIMES = (
+    "head.time", "tip.time", "settled.time", "block.time", "latest.time", "chain_clock.now_ms",
+)  # fmt: skip
 CLOCKS = {
     "_past": "safe_now_ms: the earlier of both",
     "expire": "safe_chain_s: no block is ahead of every clock",
     "_close": "safe_now_ms",
+    "new_planned": "safe_now_ms: an order's time counts from the earlier of both",
     "_check_deadline": "no later than the next block may be",
     "_quote": "a fork by the block's time; the clock stamps the record",
-    "usd": "the clock ages an answer of a price service, the block's time a feed's",
+    "usd": "the clock is the chain's; a feed has the time of its own block as well",
 }
 """Functions of the service with both."""
 WORDS = {

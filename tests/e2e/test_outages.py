@@ -1,25 +1,20 @@
 """PostgreSQL and Redis go away while the whole service runs on them: killed, or hanging."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from quietswap.sandbox.contracts.pools import USDC, WETH
-from quietswap.service.base.clock import SystemClock
 from quietswap.service.server import container
-from quietswap.service.server.asgi import ServiceApp
-from quietswap.service.server.settings import load
 from quietswap.service.storage.factory import WAITING
-from tests import loopback, patient
+from tests import patient
 from tests.databases import PostgresCluster, RedisServer, running_stores
 from tests.e2e.conftest import FailingOver, Town, running_town
+from tests.e2e.in_process import inside
 from tests.spec import cancelling
 from tests.spec.api_client import ApiClient, Signed
 from tests.spec.wire import data, refused
@@ -153,24 +148,6 @@ def test_without_redis_everything_goes_on_within_a_share_of_the_limits(
             end()
         desk.until(desk.is_well)
     assert desk.follow(taken["orderId"])["status"] == "confirmed"
-
-
-@asynccontextmanager
-async def inside(town: Town) -> AsyncIterator[httpx.AsyncClient]:
-    """Run one more process of the service within this one, and a client of it."""
-    app = ServiceApp(load(Path(town.facts["settingsFile"]), {"HOME": "/"}), SystemClock())
-    orders: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    told: asyncio.Queue[Any] = asyncio.Queue()
-    lifespan = asyncio.create_task(app({"type": "lifespan"}, orders.get, told.put))
-    await orders.put({"type": "lifespan.startup"})
-    assert (await told.get())["type"] == "lifespan.startup.complete"
-    transport = httpx.ASGITransport(app=app)
-    try:
-        async with loopback.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            yield client
-    finally:
-        await orders.put({"type": "lifespan.shutdown"})
-        await lifespan
 
 
 async def test_beyond_the_queue_of_a_hanging_database_the_answer_comes_at_once(

@@ -45,6 +45,7 @@ class Desk:
     relay: ScriptedRelay
     backup: ScriptedRelay
     clock: ManualClock
+    chain_clock: ManualClock
     delivery: OrderDelivery
     swap: SubmitSwap
     wrap: SubmitWrap
@@ -54,8 +55,8 @@ class Desk:
 
 @asynccontextmanager
 async def open_desk() -> AsyncIterator[Desk]:
-    """Open a desk with an empty database."""
-    clock = ManualClock(NOW_MS // 1000)
+    """Open a desk with an empty database. The chain's clock is ahead, so that the other counts."""
+    clock, chain_clock = ManualClock(NOW_MS // 1000), ManualClock(NOW_MS // 1000 + 3600)
     storage = await open_storage("sqlite:///:memory:", clock=clock)
     chain = ScriptedChain(clock)
     relay, backup = ScriptedRelay(), ScriptedRelay()
@@ -69,6 +70,7 @@ async def open_desk() -> AsyncIterator[Desk]:
         relays=relays,
         delivery=delivery,
         clock=clock,
+        chain_clock=chain_clock,
         new_id=lambda _: f"ord_{next(serial)}",
         limits=OrderTimeouts(expiry_ms=30 * MINUTE_MS, watch_ms=7 * 24 * 60 * MINUTE_MS),
     )
@@ -91,6 +93,7 @@ async def open_desk() -> AsyncIterator[Desk]:
             relay,
             backup,
             clock,
+            chain_clock,
             delivery,
             swap,
             wrap,

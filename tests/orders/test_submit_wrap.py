@@ -94,6 +94,17 @@ async def test_an_accepted_wrap_is_submitted_and_followed(desk: Desk) -> None:
     assert seen.kind == "wrap"
 
 
+@pytest.mark.parametrize("behind_s", [3600, 0, -3600])
+async def test_the_time_of_a_wrap_counts_from_the_earlier_of_clock_and_chain(
+    desk: Desk, behind_s: int
+) -> None:
+    """A clock that is an hour ahead of the chain would keep it open for an hour longer."""
+    desk.chain_clock.seconds = NOW_MS // 1000 - behind_s
+    await desk.wrap(KEY, wrap_submission())
+    expected = NOW_MS - max(behind_s - 60, 0) * 1000 + 30 * MINUTE_MS
+    assert (await stored(desk)).expires_at_ms == expected
+
+
 async def test_an_unwrap_sells_weth(desk: Desk) -> None:
     await desk.storage.quotes.save(
         replace(wrap_quote("unwrap"), quote_id="weth_unwrap_1", issued_at_ms=NOW_MS + 1)

@@ -18,6 +18,8 @@ def operation_of(order: Order) -> WrapOperation:
 class OrderTimeouts:
     """Time until an order expires, and the longest time it is tracked after its creation, in ms.
 
+    Both are over by the earlier of the local clock and the chain's time (`safe_now_ms`).
+
     Tracking ends earlier when the block that used the nonce is final. No deadline in calldata
     shortens it: after that deadline the transaction can still be mined, as a revert. An order with
     a deadline expires when blocks are past it.
@@ -65,12 +67,16 @@ def new_pending_order(
     plan: PlannedOrder,
     *,
     now_ms: int,
+    counted_from_ms: int,
     head: int,
     limits: OrderTimeouts,
 ) -> Order:
-    """Return the pending order of a submission that was checked at block number `head`."""
+    """Return the pending order of a submission that was checked at block number `head`.
+
+    `now_ms` stamps it; its time is counted from `counted_from_ms` (`safe_now_ms`). Unix ms.
+    """
     trade, call = plan.trade, unwrapped(signed.params, signed.sender)
-    is_swap, ends_at_ms = plan.kind is OrderKind.SWAP, now_ms + limits.expiry_ms
+    is_swap, ends_at_ms = plan.kind is OrderKind.SWAP, counted_from_ms + limits.expiry_ms
     deadline_s = calldata.deadline(call.to, call.data) if is_swap else None
     return Order(
         order_id=order_id,

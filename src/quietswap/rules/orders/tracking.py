@@ -237,7 +237,8 @@ def with_resend_recorded(order: Order, head: int) -> Order:
 def safe_now_ms(now_ms: int, chain_time_s: int) -> int:
     """Return the latest time, in Unix ms, that is past by the local clock and by the chain.
 
-    A local clock that jumps ahead cannot expire orders; one that falls back delays expiry.
+    An order's time is counted from it and over by it: a local clock that is ahead neither expires
+    an order nor keeps it open for longer, one that falls back delays expiry.
     """
     return min(now_ms, chain_time_s * 1000 + CLOCK_SLACK_MS)
 

@@ -1,4 +1,4 @@
-"""How far the local clock is from the chain's time, measured at each new block."""
+"""The chain's time as a clock, and how far the local clock is from it."""
 
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
@@ -8,9 +8,16 @@ AHEAD_S, BEHIND_S = 60, 5
 
 
 class ChainClock:
+    """A `Clock` of the chain: the newest block's time, and what passed since it was first seen.
+
+    Before the first block it is the local clock. With a node that stalls it goes on.
+    """
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._block = 0
+        self._seen: tuple[int, float] | None = None
+        """Time of the newest block in ms, and the monotonic seconds at which it was first seen."""
         self.seconds: int | None = None
         """The local clock less the time of the newest block when it was first seen."""
 
@@ -19,10 +26,23 @@ class ChainClock:
         if block <= self._block:
             return
         was_off = self.warning is not None
+        self._seen = time_s * 1000, self._clock.monotonic()
         self._block, self.seconds = block, self._clock.now_ms() // 1000 - time_s
         observe.clock_measured(self.seconds)
         if self.warning is not None and not was_off:
             observe.clock_off(self.warning)
+
+    def now_ms(self) -> int:
+        if self._seen is None:
+            return self._clock.now_ms()
+        time_ms, seen_at = self._seen
+        return time_ms + round((self._clock.monotonic() - seen_at) * 1000)
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
 
     @property
     def warning(self) -> str | None:

@@ -72,7 +72,9 @@ def adopted_order(
     Its end is the tracker's to tell, after the confirmations that every order needs.
     """
     head = receipt.block_number
-    fresh = new_pending_order(order_id, signed, plan, now_ms=now_ms, head=head, limits=limits)
+    fresh = new_pending_order(
+        order_id, signed, plan, now_ms=now_ms, counted_from_ms=now_ms, head=head, limits=limits
+    )  # a block has it: nothing expires
     return replace(fresh, attempts=0)
 
 

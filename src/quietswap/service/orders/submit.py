@@ -24,6 +24,7 @@ from quietswap.rules.orders.order import Order, OrderEvent, OrderEventType, Orde
 from quietswap.rules.orders.order_changes import POSTED
 from quietswap.rules.orders.preflight import PreflightResult
 from quietswap.rules.orders.stores import DuplicateTransaction, StoreUnavailable
+from quietswap.rules.orders.tracking import safe_now_ms
 from quietswap.rules.orders.wallet_transaction import check_nonce_gap, same_call
 from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind
 from quietswap.rules.relays import BACKUP_TIER
@@ -271,7 +272,8 @@ class OrderDelivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitOrder:
-    """`relays` by tier; `new_id` returns a fresh unguessable order id."""
+    """`relays` by tier; `new_id` returns a fresh unguessable order id. `chain_clock` tells the
+    chain's time, by which orders expire; `clock` stamps records."""
 
     quotes: QuoteStore
     orders: OrderStore
@@ -279,6 +281,7 @@ class SubmitOrder:
     relays: Mapping[int, Relay]
     delivery: OrderDelivery
     clock: Clock
+    chain_clock: Clock
     new_id: Callable[[OrderKind], str]
     limits: OrderTimeouts
 
@@ -371,9 +374,11 @@ class SubmitOrder:
         self, signed: SignedTransaction, plan: PlannedOrder, ready: PreflightResult
     ) -> Order:
         new_id, now_ms = self.new_id(plan.kind), self.clock.now_ms()
+        since_ms = safe_now_ms(now_ms, self.chain_clock.now_ms() // 1000)
         return new_pending_order(
-            new_id, signed, plan, now_ms=now_ms, head=ready.head, limits=self.limits
-        )
+            new_id, signed, plan,
+            now_ms=now_ms, counted_from_ms=since_ms, head=ready.head, limits=self.limits,
+        )  # fmt: skip
 
     async def deliver(
         self, fresh: Order, ready: PreflightResult, known: Order | None

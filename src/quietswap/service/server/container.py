@@ -95,14 +95,15 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
         work=work,
     )
     web = settings.prices
-    gecko = CoinGecko(http, clock, url=web.coingecko_url, key=web.coingecko_key)
-    llama = DefiLlama(http, clock, url=web.defillama_url)
+    chain = _chain(settings, rpc, clock, costs)
+    gecko = CoinGecko(http, chain.time, url=web.coingecko_url, key=web.coingecko_key)
+    llama = DefiLlama(http, chain.time, url=web.defillama_url)
     names = factories.chosen_sources(settings)
-    pools = PoolPrices(rpc, clock)
+    pools = PoolPrices(rpc, chain.time)
     return ExternalServices(
         http=http,
         rpc=rpc,
-        chain=_chain(settings, rpc, clock, costs),
+        chain=chain,
         wallet_node=WalletNodeClient(
             http,
             node.urls,
@@ -114,7 +115,7 @@ def build_adapters(settings: Settings, clock: Clock) -> ExternalServices:
             work=work,
         ),
         prices=UsdPrices(
-            Chainlink(rpc, clock),
+            Chainlink(rpc, chain.time),
             pools,
             [llama, gecko],
             clock,
@@ -320,6 +321,7 @@ def _submit_order(
         relays=outside.relays,
         delivery=delivery,
         clock=clock,
+        chain_clock=outside.chain.time,
         new_id=lambda kind: new_order_id(PREFIX_OF[kind], clock.now_ms()),
         limits=order_timeouts(settings),
     )
