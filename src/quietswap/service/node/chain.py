@@ -32,7 +32,7 @@ from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
-from quietswap.service.node import lagging_backends, multicall, reads
+from quietswap.service.node import lagging_backends, multicall, reads, reverted_logs
 from quietswap.service.node import token_metadata as metadata
 from quietswap.service.node.chain_clock import ChainClock
 from quietswap.service.node.lagging_backends import NewestBlock, from_block, late
@@ -50,6 +50,7 @@ _SETTLER_VIEWS = (
 _SETTLERS_TTL_S = 120.0
 """How long a Settler that 0x withdrew in an emergency may still be offered."""
 _FORK_TTL_S = 600.0
+_LOGS_TTL_S = 600.0
 _LATEST_HEADER = RpcCall("eth_getBlockByNumber", ("latest", False))
 _VIEWS_GAS = 3_000_000
 """Gas limit of all view calls of one token together. A token may use all the gas it gets."""
@@ -102,6 +103,8 @@ class NodeChain:
         self.time = ChainClock(clock)
         self._forks: TTLCache[None, int | None]
         self._forks = TTLCache(1, _FORK_TTL_S, timer=clock.monotonic)
+        self._logs_of_reverts: TTLCache[None, bool]
+        self._logs_of_reverts = TTLCache(1, _LOGS_TTL_S, timer=clock.monotonic)
 
     @property
     def can_simulate(self) -> bool:
@@ -150,7 +153,18 @@ class NodeChain:
             notices["clock"] = self.time.warning
         if not head.is_amsterdam and await self.next_fork(head.time) is None:
             notices["fork"] = _NO_FORK
+        if await self._reports_reverted_logs():
+            notices["logs"] = reverted_logs.WARNING
         return notices
+
+    async def _reports_reverted_logs(self) -> bool:
+        """Return it by a trial every ten minutes; False where the node cannot simulate."""
+        if None not in self._logs_of_reverts:
+            self._logs_of_reverts[None] = False  # who asks meanwhile does not wait
+            with suppress(NodeUnavailable):
+                reports = await reverted_logs.reports_reverted_logs(self._rpc, self._below)
+                self._logs_of_reverts[None] = reports
+        return self._logs_of_reverts[None]
 
     async def token(self, address: Address) -> Token | None:
         return (await self.tokens(address))[0]
