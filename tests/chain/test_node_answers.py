@@ -6,10 +6,23 @@ from typing import Any
 
 import pytest
 
-from quietswap.rules.chain.rpc_wire import BatchRefused, Result, RpcErrorObject, read_replies
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.rpc_wire import (
+    BatchRefused,
+    MalformedResult,
+    Result,
+    RpcErrorObject,
+    read_replies,
+)
 from quietswap.rules.trial.codec import read_blocks
 from quietswap.rules.trial.dry_run import read_plain
+from quietswap.service.base.http_client import HttpClient, HttpReply
 from quietswap.service.node import reads
+from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.relays.answers import RelayOutcome, classify_response
+from tests.defaults import NODE
+from tests.fake_web import Answer, serving
+from tests.manual_clock import ManualClock
 
 ANSWERS: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parent / "node_answers" / "real-nodes.json").read_text()
@@ -102,7 +115,50 @@ MEANINGS: dict[str, dict[str, str]] = {
     },
 }
 NETHERMIND = {"code": -32015, "message": "VM execution error.", "data": "Reverted 0x08c379a0"}
-"""As its source writes it; `busy` is an HTTP status of it, not an error of a call."""
+DOCUMENTED: list[tuple[str, dict[str, Any], str]] = [
+    ("nethermind: a revert", NETHERMIND, EXECUTED),
+    ("reth: gas of a block above its limit",
+     {"code": -38015, "message": "Block gas limit exceeded by the block's transactions"}, REFUSED),
+    ("reth: gas of all above rpc.gascap",
+     {"code": -38026, "message": "Client adjustable limit reached"}, REFUSED),
+    ("erigon: a revert",
+     {"code": 3, "message": "execution reverted", "data": "0x08c379a0"}, EXECUTED),
+    ("erigon: a long answer of eth_call", {
+        "code": -32000,
+        "message": "call returned result on length 200000 exceeding --rpc.returndata.limit 100000",
+    }, UNKNOWN),
+    ("besu: a member that it does not know",
+     {"code": -32602, "message": "Invalid call params"}, UNKNOWN),
+    ("besu: fee below the base fee", {"code": -32602, "message": "Gas price too low"}, UNKNOWN),
+    ("besu: nonces", {"code": -32602, "message": "Invalid nonces"}, UNKNOWN),
+    ("besu: funds", {"code": -38014, "message": "Upfront cost exceeds balance"}, REFUSED),
+    ("besu: intrinsic gas",
+     {"code": -38013, "message": "Intrinsic gas exceeds gas limit"}, REFUSED),
+    ("besu: times", {"code": -38021, "message": "Timestamps are not ascending"}, REFUSED),
+]  # fmt: skip
+"""Errors of nodes that were not run, as their sources write them (2026). Nethermind's busy is HTTP
+503, no error of a call."""
+
+SENT = {
+    "tip 0 (default pool)": RelayOutcome.INVALID,
+    "nonce low": RelayOutcome.NONCE_USED,
+    "insufficient": RelayOutcome.INSUFFICIENT_FUNDS,
+    "gas 2^24+1": RelayOutcome.INVALID,
+    "intrinsic": RelayOutcome.INVALID,
+    "floor data gas": RelayOutcome.INVALID,
+    "chain 5": RelayOutcome.INVALID,
+    "tip>cap": RelayOutcome.INVALID,
+    "oversized": RelayOutcome.INVALID,
+    "bad signature": RelayOutcome.INSUFFICIENT_FUNDS,
+    "truncated": RelayOutcome.INVALID,
+    "type 5": RelayOutcome.INVALID,
+    "same again (queued)": RelayOutcome.ALREADY_KNOWN,
+    "replacement underpriced": RelayOutcome.CONFLICT,
+    "replacement 10% only fee": RelayOutcome.CONFLICT,
+    "already known": RelayOutcome.ALREADY_KNOWN,
+    "mined? then again": RelayOutcome.NONCE_USED,
+}
+"""What a relay means that hands on geth's answers to eth_sendRawTransaction."""
 
 
 def answer(node: str, name: str) -> Result:
@@ -157,12 +213,64 @@ def test_a_call_that_never_ran_is_no_revert(name: str) -> None:
     assert read_plain(answer(GETH, name)).succeeded is None
 
 
-def test_a_revert_of_nethermind_is_known_by_code_and_data() -> None:
-    reply = {"jsonrpc": "2.0", "id": 1, "error": NETHERMIND}
+@pytest.mark.parametrize(
+    ("error", "expected"), [row[1:] for row in DOCUMENTED], ids=[row[0] for row in DOCUMENTED]
+)
+def test_a_documented_error_means(error: dict[str, Any], expected: str) -> None:
+    reply = {"jsonrpc": "2.0", "id": 1, "error": error}
     [result] = read_replies(json.dumps([reply]).encode(), 1, 1)
-    assert meaning(result) == EXECUTED
+    assert meaning(result) == expected
     assert isinstance(result, RpcErrorObject)
-    assert result.data == "0x08c379a0"
+    assert (result.data or "") == error.get("data", "").removeprefix("Reverted ")
+
+
+def test_a_long_answer_in_a_simulation_of_erigon_is_no_success() -> None:
+    text = "call returned result on length 200000 exceeding --rpc.returndata.limit 100000"
+    call = {"returnData": "0x", "logs": [], "gasUsed": "0x5208", "status": "0x0"}
+    call["error"] = {"code": -32000, "message": text}
+    reply = {"jsonrpc": "2.0", "id": 1, "result": [{"calls": [call]}]}
+    [result] = read_replies(json.dumps([reply]).encode(), 1, 1)
+    [(_, [ran])] = read_blocks(result, 1)
+    assert (ran.succeeded, ran.reason) == (False, text)
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_a_captured_answer_to_a_signed_transaction_means(name: str) -> None:
+    error = ANSWERS[GETH]["eth_sendRawTransaction"][name]
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode()
+    assert classify_response(HttpReply(200, body, {})).outcome is SENT[name]
+
+
+def test_each_captured_answer_to_a_signed_transaction_has_a_meaning() -> None:
+    answers = ANSWERS[GETH]["eth_sendRawTransaction"].items()
+    assert {name for name, error in answers if error != "taken"} == SENT.keys()
+    body = json.dumps(ANSWERS[GETH]["send:garbage"]).encode()
+    assert classify_response(HttpReply(200, body, {})).outcome is RelayOutcome.INVALID
+
+
+def test_a_batch_with_an_error_gives_the_other_results() -> None:
+    body = json.dumps(ANSWERS[GETH]["batch:mixed"]).encode()
+    assert [meaning(one) for one in read_replies(body, 1, 2)] == [LACKS, VALUE]
+
+
+@pytest.mark.parametrize("node", [GETH, HARDHAT, GANACHE])
+def test_an_answer_to_an_empty_batch_is_none_to_a_batch(node: str) -> None:
+    body = json.dumps(ANSWERS[node]["batch:empty"]).encode()
+    with pytest.raises(MalformedResult):
+        read_replies(body, 1, 2)
+
+
+async def test_a_host_that_geth_does_not_serve_is_told_in_its_words() -> None:
+    [name] = [name for name in ANSWERS[GETH] if name.startswith("host not in")]
+    body = ANSWERS[GETH][name].encode()
+    http = HttpClient()
+    try:
+        async with serving(lambda _: Answer(body, 403, "text/plain")) as web:
+            rpc = NodeRpcClient(http, [web.url], ManualClock(), **NODE)
+            with pytest.raises(NodeUnavailable, match=r"HTTP status 403: .*invalid host specified"):
+                await rpc.call("eth_blockNumber")
+    finally:
+        await http.close()
 
 
 @pytest.mark.parametrize(
