@@ -38,6 +38,19 @@ def test_an_order_outlives_a_reorganisation(desk: GethDesk, depth: int) -> None:
     assert (end["status"], end["txHash"]) == ("confirmed", order["txHash"])
 
 
+@pytest.mark.today_in_short
+def test_the_relay_gives_again_what_was_lost_while_nothing_was_given(desk: GethDesk) -> None:
+    """The head is back where it was before the relay may give anything again."""
+    order = desk.order(desk.wallet())
+    desk.until(lambda: mined_in(desk, order))
+    lost, first = mined_in(desk, order), int(desk.receipt(order["txHash"])["blockNumber"], 16)
+    with desk.no_blocks():
+        before = desk.head()
+        desk.rpc("debug_setHead", hex(first - 1))
+        desk.until_block(before + 1)
+    desk.until(lambda: mined_in(desk, order) not in ("", lost))
+
+
 @pytest.mark.capability("kill -9 of the node with lost blocks")
 @pytest.mark.parametrize("rules", ["today", pytest.param("amsterdam", marks=long)])
 def test_no_order_stays_confirmed_in_a_block_that_a_killed_node_lost(rules: str) -> None:

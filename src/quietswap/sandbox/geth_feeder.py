@@ -23,10 +23,12 @@ class GethFeeder(BlockBuilder):
     block, in simulation. The node may mine it in a later one.
     """
 
+    _seen: int = 0
+
     async def run(self) -> None:
         while not self._halt.is_set():
             with contextlib.suppress(RequestError):  # the node is being started again
-                head = await self.chain.rpc.number("eth_blockNumber")
+                head = await self._head()
                 if head != self._built and not self.paused:
                     await self._feed(head)
             with contextlib.suppress(TimeoutError):
@@ -34,7 +36,7 @@ class GethFeeder(BlockBuilder):
 
     async def mine(self, blocks: int) -> int:
         """Feed the node, wait for this many new blocks and return the head's number."""
-        number = await self.chain.rpc.number("eth_blockNumber")
+        number = await self._head()
         for _ in range(blocks):
             await self._feed(number)
             number = await self.chain.mine()
@@ -52,9 +54,15 @@ class GethFeeder(BlockBuilder):
         self._went_back(head - depth)
         return head - depth
 
-    async def _feed(self, head: int) -> None:
-        if head < self._built:  # somebody else used debug_setHead
+    async def _head(self) -> int:
+        """Return the newest block, also while paused: somebody else may use debug_setHead."""
+        head = await self.chain.rpc.number("eth_blockNumber")
+        if head < self._seen:
             self._went_back(head)
+        self._seen = head
+        return head
+
+    async def _feed(self, head: int) -> None:
         self._built = head
         offers, nonces = await self._offers(head)
         if not offers:
