@@ -124,7 +124,7 @@ async def running_network(
             changed=None if geth else feeds.update,
             paused=paused,
         )
-        node = NodeProxy(chain.rpc, chain_lock, public, active_faults)
+        node = NodeProxy(chain.rpc, chain_lock, public, active_faults, is_geth=geth is not None)
         stack.push_async_callback(node.close)
         market = Market(chain)
         venues = {name: kind(market, active_faults) for name, kind in stand_ins().items()}

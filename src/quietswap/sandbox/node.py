@@ -1,4 +1,4 @@
-"""The sandbox's node: a proxy in front of anvil that can lag, fork and fail.
+"""The sandbox's node: a proxy in front of anvil that answers as geth, and can lag, fork and fail.
 
 It blocks requests while a block is being built, and records every transaction sent through it as
 public.
@@ -18,6 +18,8 @@ from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox import rpc as rpc_server
 from quietswap.sandbox.chain.anvil import ReadWriteLock
 from quietswap.sandbox.faults import ActiveFaults, Fault
+from quietswap.sandbox.geth_answers import answer_as_geth
+from quietswap.sandbox.geth_rules import SENDING
 from quietswap.sandbox.http_server import Answer, HttpRequest, HttpResponse
 from quietswap.sandbox.rpc import RpcError, SandboxRpcClient
 
@@ -130,7 +132,6 @@ def _height(answer: Any) -> int:
 _Spoil = Callable[[dict[str, Any], int], dict[str, Any] | None]
 """Returns the faulty receipt, given the genuine one and the number of the latest block."""
 NAME = "node"
-_SENDING = frozenset({"eth_sendRawTransaction", "eth_sendRawTransactionSync"})
 _NO_DELEGATION = re.compile(rb'"code":\s*"0xef01(?!00[0-9a-f]{40}")', re.IGNORECASE)
 """Code in JSON that begins like a delegation of EIP-7702 and is none. It ends anvil."""
 
@@ -143,6 +144,7 @@ class NodeProxy:
     chain_lock: ReadWriteLock
     public: set[str]
     active_faults: ActiveFaults
+    is_geth: bool = False
 
     def __post_init__(self) -> None:
         self._fork: tuple[Fault, _Fork] | None = None
@@ -164,14 +166,19 @@ class NodeProxy:
         except rpc_server.InvalidRpcRequest as error:
             return error.reply
         calls = body if isinstance(body, list) else [body]
-        sent = (call.get("params") for call in calls if call["method"] in _SENDING)
+        sent = (call.get("params") for call in calls if call["method"] in SENDING)
         self.public.update(_hash(params[0]) for params in sent if params)
         async with self.chain_lock.visit():
             method = await self._method(fault) if fault else None
             ending = (call for call in calls if _ends_anvil(call["method"], call.get("params")))
             if method is None and not any(ending):
-                return HttpResponse(200, await self._pool.forward(request.body))
+                return HttpResponse(200, await self._forwarded(body, request.body))
             return await rpc_server.answer(body, _guarded(method or self._plain))
+
+    async def _forwarded(self, body: list[dict[str, Any]] | dict[str, Any], raw: bytes) -> bytes:
+        if self.is_geth:
+            return await self._pool.forward(raw)
+        return await answer_as_geth(self._pool, body, raw)
 
     async def _method(self, fault: Fault) -> rpc_server.Method | None:
         """Return what answers single calls under this fault; None when anvil answers them."""

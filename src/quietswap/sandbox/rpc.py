@@ -87,7 +87,7 @@ class InvalidRpcRequest(Exception):
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
-        self.reply = _packed(_failure(None, RpcError(code, message)))
+        self.reply = _packed(failure(None, RpcError(code, message)))
 
 
 def read(request: HttpRequest) -> list[dict[str, Any]] | dict[str, Any]:
@@ -119,11 +119,12 @@ async def _one(call: dict[str, Any], method: Method) -> dict[str, Any]:
     try:
         result = await method(call["method"], call.get("params") or [])
     except RpcError as error:
-        return _failure(at, error)
+        return failure(at, error)
     return {"jsonrpc": "2.0", "id": at, "result": result}
 
 
-def _failure(at: Any, error: RpcError) -> dict[str, Any]:
+def failure(at: Any, error: RpcError) -> dict[str, Any]:
+    """Return the error response of the call with id `at`."""
     body = {"code": error.code, "message": str(error)}
     body |= {} if error.data is None else {"data": error.data}
     return {"jsonrpc": "2.0", "id": at, "error": body}
