@@ -74,6 +74,18 @@ def test_without_required_verification_quotes_are_marked(
     assert [row["simulated"] for row in quote["sources"] if row["outcome"] == "won"] == [None]
 
 
+@pytest.mark.capability("the own source, where it is not simulated")
+def test_the_own_source_needs_no_more_gas_than_the_node_allows(
+    plain_town: Town, node: OtherNode, tmp_path: Path, record_property: Record
+) -> None:
+    """hardhat refuses 50 M gas in eth_call, and does not clamp it."""
+    record_property("node", node.name)
+    own = {"QUOTES__REQUIRE_VERIFICATION": "false", "QUOTES__SOURCES": "uniswap"}
+    answers = doors(plain_town, tmp_path, node.url, **own)
+    assert answers["quote"][0] == 200, answers
+    assert json.loads(answers["quote"][1])["data"]["source"] == "uniswap"
+
+
 @pytest.mark.capability("prices, and quotes of wraps")
 def test_prices_and_wraps_need_no_simulation(
     plain_town: Town, node: OtherNode, tmp_path: Path, record_property: Record
