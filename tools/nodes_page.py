@@ -4,6 +4,7 @@ import datetime
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from quietswap.sandbox.chain.geth import VERSION
 
@@ -17,22 +18,22 @@ NAMES = {
 }
 
 
-def merged(files: list[Path]) -> dict[str, dict[str, str]]:
+def merged(runs: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """Return the cells of all processes by node and capability; a failure wins."""
     nodes: dict[str, dict[str, str]] = {}
-    for file in files:
-        for node, cells in json.loads(file.read_text("utf-8")).items():
+    for run in runs:
+        for node, cells in run["cells"].items():
             row = nodes.setdefault(node, {})
             row |= {name: cell for name, cell in cells.items() if row.get(name) != "no"}
     return nodes
 
 
-def table(nodes: dict[str, dict[str, str]], day: datetime.date) -> str:
+def table(nodes: dict[str, dict[str, str]], day: datetime.date, command: str) -> str:
     """Return the table in Markdown: a row for each capability, a column for each node."""
     columns = sorted(nodes, key=lambda node: ([*NAMES, node].index(node), node))
     rows = sorted({name for cells in nodes.values() for name in cells})
     lines = [
-        f"Run on {day.isoformat()} by `make nodes-short`; a dash was not tried.",
+        f"Run on {day.isoformat()} by `{command}`; a dash was not tried.",
         "",
         f"| | {' | '.join(NAMES.get(column, column) for column in columns)} |",
         f"|---|{'---|' * len(columns)}",
@@ -51,7 +52,9 @@ def main() -> str | None:
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
     day = datetime.datetime.now(datetime.UTC).date()
-    PAGE.write_text(f"{before}{BEGIN}\n{table(merged(files), day)}\n{END}{after}", "utf-8")
+    runs = [json.loads(file.read_text("utf-8")) for file in files]
+    written = table(merged(runs), day, runs[0]["command"])
+    PAGE.write_text(f"{before}{BEGIN}\n{written}\n{END}{after}", "utf-8")
     return None
 
 

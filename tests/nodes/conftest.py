@@ -75,11 +75,18 @@ def node_of(item: pytest.Item) -> str:
     return f"geth, {rules or 'today'}"
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        for earlier in CELLS.glob("*.json"):
+            earlier.unlink()
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if _cells:
         CELLS.mkdir(parents=True, exist_ok=True)
         worker = getattr(session.config, "workerinput", {}).get("workerid", "main")
-        (CELLS / f"{worker}.json").write_text(json.dumps(_cells, indent=1), "utf-8")
+        written = {"command": "make nodes" if LONG else "make nodes-short", "cells": _cells}
+        (CELLS / f"{worker}.json").write_text(json.dumps(written, indent=1), "utf-8")
 
 
 @pytest.fixture(scope="session", params=list(RULES))
