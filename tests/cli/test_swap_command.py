@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from eth_account import Account
@@ -11,12 +12,14 @@ from quietswap.cli.options import connection
 from quietswap.rules import errors
 from quietswap.rules.chain.pool_reference import Reference
 from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY, Quietswap
 from tests.client.fake_chain import FakeChain, transfer
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, placed, refused, swap_quote
-from tests.client.test_nonces import history
+from tests.client.test_nonces import NONCE, history
 from tests.client.test_polling import at
+from tests.client.test_swap_safety import change
 from tests.response_json import orders as response_orders
 from tests.response_json import quotes
 from tests.stored_orders import USDC, inclusion, recorded
@@ -210,6 +213,26 @@ def test_a_worse_quote_after_the_approval_is_not_signed(
     assert result.exit_code == 1
     assert "this quote is worse" in result.stdout
     assert service.bodies("order") == []
+
+
+def test_a_swap_behind_one_that_only_this_machine_knows(
+    quietswap: Quietswap,
+    service: FakeService,
+    approved: FakeChain,
+    environment: dict[str, str | None],
+    tmp_path: Path,
+) -> None:
+    """A service that lists no open order may have lost one, or hide it."""
+    environment["XDG_STATE_HOME"] = str(tmp_path)
+    assert quietswap(*SWAP, "--yes").exit_code == 0
+    [line] = (tmp_path / "quietswap" / "orders.jsonl").read_bytes().splitlines()
+    sent = json.loads(line)
+    assert (sent["sell_token"], sent["sell_amount"], sent["nonce"]) == (WETH, ETHER, 7)
+    service.next("quote", ok(change(NONCE, 8)))
+    result = quietswap(*SWAP, "--yes", "--nonce", "8")
+    assert result.exit_code == 1
+    assert f"open orders with lower nonces sell {ETHER} of them" in " ".join(result.output.split())
+    assert len(service.bodies("order")) == 1
 
 
 def test_a_failed_order(quietswap: Quietswap, service: FakeService, approved: FakeChain) -> None:

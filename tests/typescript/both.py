@@ -210,6 +210,8 @@ def _result(result: Any) -> dict[str, Any]:
 
 def _typescript(typescript: TypeScript, scenario: Scenario, servers: FakeServers) -> dict[str, Any]:
     orders = {name: _camel(each) for name, each in scenario.orders.items()}
+    for name, sent in scenario.orders.items():
+        orders[name]["sellAmount"] = str(sent.get("sell_amount", 0))
     options: dict[str, Any] = {"url": servers.url, "apiKey": "qs_right", "orders": orders}
     if scenario.node:
         options["rpcUrl"] = servers.rpc_url

@@ -205,6 +205,21 @@ BEHIND: dict[str, tuple[Scenario, str | None]] = {
     )
 }  # fmt: skip
 """Swaps behind an open order, and what they lack."""
+for _nonce, _token, _amount, _lacks in (
+    (7, WETH, ETHER, ROUTER),
+    (7, WETH, ETHER - 1, None),
+    (7, USDC, ETHER, None),
+    (6, WETH, ETHER, None),
+    (8, WETH, ETHER, None),
+):
+    _sold = {
+        "what": "the swap", "tx_hash": OTHER_HASH, "wallet": WALLET, "nonce": _nonce,
+        "sell_token": _token, "sell_amount": _amount,
+    }  # fmt: skip
+    _record = {name: _sold | {"order_id": name} for name in ("ord_5", "ord_6")}
+    BEHIND[f"signed here, {_amount} of {_token} at {_nonce}"] = (
+        replace(but(_AT_8, _holds(9 * ETHER, 2 * ETHER - 1)), orders=_record), _lacks
+    )  # fmt: skip
 BEHIND["any nonce"] = (but(BEHIND["an allowance of less"][0], nonce=None, any_nonce=True), ROUTER)
 BEHIND["a public order"] = (
     but(BEHIND["an allowance of less"][0], node(nonce=7, waiting=1), nonce=None), ROUTER

@@ -64,6 +64,9 @@ export interface Submitted {
   readonly wallet: string;
   readonly nonce: number;
   readonly orderId?: string | undefined;
+  /** Of a swap: the token that it sells, and how many smallest units, as a decimal string. */
+  readonly sellToken?: string | undefined;
+  readonly sellAmount?: string | undefined;
 }
 
 /** The members of an error that tell which transaction was submitted. */

@@ -64,11 +64,25 @@ export interface Funds {
   readonly usedNonces: number;
 }
 
+const most = (one: bigint, other: bigint) => (one > other ? one : other);
+
+/** By nonce, how much of the sell token swaps would sell that were signed here. */
+function soldHere({ orders }: Context, { wallet, sellToken }: SwapTerms, from: number, to: number): Map<number | string, bigint> {
+  const amounts = new Map<number | string, bigint>();
+  for (const { nonce, sellAmount = "0", ...sent } of orders.values?.() ?? []) {
+    const isOurs = sent.wallet.toLowerCase() === wallet.toLowerCase() && from <= nonce && nonce < to;
+    if (isOurs && sent.sellToken?.toLowerCase() === sellToken.toLowerCase())
+      amounts.set(nonce, most(amounts.get(nonce) ?? 0n, BigInt(sellAmount)));
+  }
+  return amounts;
+}
+
 /**
- * Refuse a swap behind open orders that will take the balance or the allowance that it needs. An order
- * at the swap's own nonce is what it replaces. The service does not report an order's router: each
- * counts as one of the quote's router. No approval is advised: it would take the nonce of such an
- * order. Throws QuoteDeclined.
+ * Refuse a swap behind open orders that will take the balance or the allowance that it needs. Those are
+ * counted that the service reports, and those signed here: at most one with each nonce is mined. An
+ * order at the swap's own nonce is what it replaces. An order's router is not reported: each counts as
+ * one of the quote's router. No approval is advised: it would take the nonce of such an order. Throws
+ * QuoteDeclined.
  */
 export async function requireEnoughBehind(
   context: Context,
@@ -78,17 +92,22 @@ export async function requireEnoughBehind(
 ): Promise<void> {
   const { nonce } = quote.mevProtection.transactionParams;
   if (nonce === null || nonce <= usedNonces) return;
-  const sold = { swap: 0n, wrap: 0n };
+  const swapped = soldHere(context, request, usedNonces, nonce);
+  let unwrapped = 0n;
   for (const order of await openOrders(context, request.wallet)) {
     const { kind, summary } = order;
     if (summary.sellToken.toLowerCase() !== request.sellToken.toLowerCase()) continue;
     if (kind !== "swap" && kind !== "wrap") continue;
     const ahead = await nonceOfOrder(context, order);
-    if (ahead === undefined || ahead < nonce) sold[kind] += BigInt(summary.sellAmount);
+    if (ahead !== undefined && ahead >= nonce) continue;
+    const key = ahead ?? order.orderId;
+    if (kind === "swap") swapped.set(key, most(swapped.get(key) ?? 0n, BigInt(summary.sellAmount)));
+    else unwrapped += BigInt(summary.sellAmount);
   }
+  const moved = [...swapped.values()].reduce((sum, each) => sum + each, 0n);
   const limits = [
-    ["the wallet holds", balance, sold.swap + sold.wrap],
-    [`${quote.dexRoute.target} may move`, allowance, sold.swap],
+    ["the wallet holds", balance, moved + unwrapped],
+    [`${quote.dexRoute.target} may move`, allowance, moved],
   ] as const;
   for (const [has, amount, ahead] of limits)
     if (ahead && amount < ahead + request.sellAmount)

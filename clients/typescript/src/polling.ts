@@ -85,6 +85,8 @@ export function pauseOf(polling: Polling, failures: number, error: ClientError):
 export interface SignedOrders {
   get(orderId: string): Submitted | undefined;
   set(orderId: string, sent: Submitted): unknown;
+  /** All of them: what they sell is counted before a swap behind them is signed. */
+  values?(): Iterable<Submitted>;
 }
 
 /** Record the order's transaction. Throws UnexpectedResponse for the id of another one. */

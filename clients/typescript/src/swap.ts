@@ -193,7 +193,9 @@ export async function swap(
   const transaction = toSign(quote.mevProtection.transactionParams);
   const signed = await sign(transaction, signer, request.wallet);
   const call = submitOrderCall(quote, request, signed);
-  let sent: Submitted = { what: "the swap", txHash: hashOf(signed), wallet: request.wallet, nonce: transaction.nonce };
+  const { wallet, sellToken } = request;
+  const sold = { sellToken, sellAmount: String(request.sellAmount) };
+  let sent: Submitted = { what: "the swap", txHash: hashOf(signed), wallet, nonce: transaction.nonce, ...sold };
   let status: OrderStatus;
   try {
     const { orderId, intervalS, endsInS } = await submit(context, call, sent.txHash, watch);

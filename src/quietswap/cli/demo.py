@@ -264,7 +264,7 @@ class DemoRun:
         progress = self._report.title("6  The same swap twice: 20 WETH for USDC")
         request = SwapRequest(WETH.address, USDC.address, AMOUNT, self._wallet, SLIPPAGE_BPS)
         plan, _ = self._client.run(
-            approved_plan(request, self._account, POLLING, lambda _: None, has_node=True)
+            approved_plan(request, self._account, POLLING, lambda _: None, {}, has_node=True)
         )
         before = node(NodeCall("evm_snapshot", (), str))
         public = self._publicly(plan.quote)

@@ -324,7 +324,9 @@ class Methods:
         own node. `refusal` is what `swap` would raise; what it would ask `confirm` is
         `needs_consent`. Raises UnsafeQuote for a quote that nobody may sign.
         """
-        return plan_flow.swap_plan(request, self.polling, watch, has_node=self._has_node)
+        return plan_flow.swap_plan(
+            request, self.polling, watch, self.orders, has_node=self._has_node
+        )
 
     @_Method
     def cancel_quote(self, order_id: str) -> ApiCall[order_api.CancelQuoteResponse]:

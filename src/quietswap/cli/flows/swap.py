@@ -113,7 +113,8 @@ class SwapRun(SigningFlow):
     def _refused_behind(self, nonce: int) -> ClientError | None:
         """Return why a swap with this nonce would be refused; None if it may be signed."""
         request = replace(self._request, nonce=nonce)
-        plan = planned(request, self._client.polling, lambda _event: None, has_node=True)
+        polling, orders = self._client.polling, self._client.orders
+        plan = planned(request, polling, lambda _event: None, orders, has_node=True)
         try:
             return self._client.run(plan).refusal
         except ClientError as error:

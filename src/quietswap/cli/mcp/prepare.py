@@ -200,7 +200,9 @@ class Preparer:
         order_id, _, _ = yield from swap.submit(
             prepared.kept.quote, prepared.kept.request, signed, self.client.polling, lambda _: None
         )
-        finality.remember(self.client.orders, replace(sent, order_id=order_id))
+        request = prepared.kept.request
+        sold = replace(sent, sell_token=request.sell_token, sell_amount=request.sell_amount)
+        finality.remember(self.client.orders, replace(sold, order_id=order_id))
         return order_named(order_id) | {"next": "follow_order"}
 
     async def _wrapped(

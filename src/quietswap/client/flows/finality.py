@@ -54,13 +54,18 @@ class TransactionOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubmittedTransaction:
-    """A signed transaction that was submitted; `what` names it in messages."""
+    """A signed transaction that was submitted; `what` names it in messages.
+
+    A swap sells `sell_amount` smallest units of `sell_token`; None for anything else.
+    """
 
     what: str
     tx_hash: str
     wallet: str
     nonce: int
     order_id: str | None = None
+    sell_token: str | None = None
+    sell_amount: int = 0
 
 
 SignedOrders = MutableMapping[str, SubmittedTransaction]

@@ -13,6 +13,7 @@ from quietswap.client.errors import ClientError, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows import approvals as approvals_flow
 from quietswap.client.flows import quoting, reference_price
 from quietswap.client.flows.effects import Flow, perform, perform_all, read_clock
+from quietswap.client.flows.finality import SignedOrders
 from quietswap.client.flows.moment import at_one_moment
 from quietswap.client.flows.polling import (
     PollingPolicy,
@@ -133,17 +134,31 @@ Watch = Callable[[Event], None]
 
 
 def planned(
-    request: SwapRequest, polling: PollingPolicy, watch: Watch, *, has_node: bool, since: int = 0
+    request: SwapRequest,
+    polling: PollingPolicy,
+    watch: Watch,
+    orders: SignedOrders,
+    *,
+    has_node: bool,
+    since: int = 0,
 ) -> Flow[SwapPlan]:
     """Request a quote that passes the checks and plan its signatures, at block `since` or later.
 
-    What is only declined is the plan's `refusal`. Raises UnsafeQuote and NonceMismatch.
+    `orders` are what the caller signed before. What is only declined is the plan's `refusal`.
+    Raises UnsafeQuote and NonceMismatch.
     """
-    return (yield from at_one_moment(_planned(request, polling, watch, has_node, since)))
+    flow = _planned(request, polling, watch, orders, has_node=has_node, since=since)
+    return (yield from at_one_moment(flow))
 
 
 def _planned(
-    request: SwapRequest, polling: PollingPolicy, watch: Watch, has_node: bool, since: int
+    request: SwapRequest,
+    polling: PollingPolicy,
+    watch: Watch,
+    orders: SignedOrders,
+    *,
+    has_node: bool,
+    since: int,
 ) -> Flow[SwapPlan]:
     quote = yield from quoting.safe_quote(request, polling, has_node=has_node)
     at = (yield from read_clock()).seconds
@@ -157,7 +172,7 @@ def _planned(
     plan = SwapPlan(request, quote, loss, at, reference=reference)
     plan = replace(plan, refusal=_refused_price(plan))
     if has_node:
-        plan = yield from _with_wallet(plan, polling, since)
+        plan = yield from _with_wallet(plan, polling, orders, since)
     return plan
 
 
@@ -186,7 +201,9 @@ def _require_consent(plan: SwapPlan) -> None:
     )
 
 
-def _with_wallet(plan: SwapPlan, polling: PollingPolicy, since: int) -> Flow[SwapPlan]:
+def _with_wallet(
+    plan: SwapPlan, polling: PollingPolicy, orders: SignedOrders, since: int
+) -> Flow[SwapPlan]:
     """Add what the own node shows of the wallet, and the approvals that the swap needs."""
     quote, request = plan.quote, plan.request
     block = yield from perform(node_calls.latest_block(since))
@@ -196,7 +213,7 @@ def _with_wallet(plan: SwapPlan, polling: PollingPolicy, since: int) -> Flow[Swa
         return plan
     try:
         _require_funds(plan, facts)
-        yield from _require_enough_behind(plan, facts, polling)
+        yield from _require_enough_behind(plan, facts, polling, orders)
         if facts.allowance >= request.sell_amount:
             return plan
         if request.batch:
@@ -245,19 +262,21 @@ def _require_funds(plan: SwapPlan, facts: WalletFacts) -> None:
 
 
 def _require_enough_behind(
-    plan: SwapPlan, facts: WalletFacts, polling: PollingPolicy
+    plan: SwapPlan, facts: WalletFacts, polling: PollingPolicy, orders: SignedOrders
 ) -> Flow[None]:
     """Refuse a swap behind open orders that will take the balance or the allowance that it needs.
 
-    An order at the swap's own nonce is what it replaces. The service does not report an order's
-    router: each counts as one of the quote's router. No approval is advised: it would take the
+    Those are counted that the service reports, and those of `orders`: at most one with each nonce
+    is mined. An order at the swap's own nonce is what it replaces. An order's router is not
+    reported: each counts as one of the quote's router. No approval is advised: it would take the
     nonce of such an order. Raises QuoteDeclined.
     """
     request, router = plan.request, plan.quote.dex_route.target
     nonce = plan.params.nonce
     if nonce is None or nonce <= facts.used_nonces:
         return
-    swapped = unwrapped = 0
+    swapped = _sold_here(request, range(facts.used_nonces, nonce), orders)
+    unwrapped = 0
     for each in (yield from open_orders(request.wallet, polling, has_node=True)):
         is_sale = each.summary.sell_token.lower() == request.sell_token.lower()
         if not is_sale or each.kind not in ("swap", "wrap"):
@@ -266,12 +285,14 @@ def _require_enough_behind(
         if status.nonce is not None and status.nonce >= nonce:
             continue
         if each.kind == "swap":
-            swapped += int(each.summary.sell_amount)
+            key = each.order_id if status.nonce is None else status.nonce
+            swapped[key] = max(swapped.get(key, 0), int(each.summary.sell_amount))
         else:
             unwrapped += int(each.summary.sell_amount)
+    moved = sum(swapped.values())
     for has, amount, ahead in (
-        ("the wallet holds", facts.sell_balance, swapped + unwrapped),
-        (f"{router} may move", facts.allowance, swapped),
+        ("the wallet holds", facts.sell_balance, moved + unwrapped),
+        (f"{router} may move", facts.allowance, moved),
     ):
         if ahead and amount < ahead + request.sell_amount:
             raise QuoteDeclined(
@@ -279,6 +300,16 @@ def _require_enough_behind(
                 f" nonces sell {ahead} of them: the swap of {request.sell_amount} behind them would"
                 " fail. Nothing was signed; wait until they are decided"
             )
+
+
+def _sold_here(request: SwapRequest, nonces: range, orders: SignedOrders) -> dict[int | str, int]:
+    """Return by nonce how much of the sell token swaps would sell that were signed here."""
+    amounts: dict[int | str, int] = {}
+    for sent in orders.values():
+        is_ours = sent.wallet.lower() == request.wallet.lower() and sent.nonce in nonces
+        if is_ours and (sent.sell_token or "").lower() == request.sell_token.lower():
+            amounts[sent.nonce] = max(amounts.get(sent.nonce, 0), sent.sell_amount)
+    return amounts
 
 
 def _with_approvals(plan: SwapPlan, facts: WalletFacts) -> Flow[SwapPlan]:
@@ -350,14 +381,19 @@ def _tried(plan: SwapPlan, since: int) -> Flow[SwapPlan]:
 
 
 def swap_plan(
-    request: SwapRequest, polling: PollingPolicy, watch: Watch, *, has_node: bool
+    request: SwapRequest,
+    polling: PollingPolicy,
+    watch: Watch,
+    orders: SignedOrders,
+    *,
+    has_node: bool,
 ) -> Flow[SwapPlan]:
     """Return the plan of a swap, tried at the own node unless an approval is needed first.
 
     Nobody is asked: what a person would be asked is `needs_consent`. Raises UnsafeQuote.
     """
     yield from require_trade_scope(polling)
-    plan = yield from planned(request, polling, watch, has_node=has_node)
+    plan = yield from planned(request, polling, watch, orders, has_node=has_node)
     if plan.refusal is not None or plan.approvals or not has_node:
         return plan
     try:
@@ -367,7 +403,13 @@ def swap_plan(
 
 
 def accepted_plan(
-    request: SwapRequest, polling: PollingPolicy, watch: Watch, *, has_node: bool, since: int = 0
+    request: SwapRequest,
+    polling: PollingPolicy,
+    watch: Watch,
+    orders: SignedOrders,
+    *,
+    has_node: bool,
+    since: int = 0,
 ) -> Flow[SwapPlan]:
     """Return a plan that is accepted, and whose quote has not expired.
 
@@ -375,7 +417,7 @@ def accepted_plan(
     a new one is planned and passed to `accept`. Raises UnsafeQuote or QuoteDeclined.
     """
     for _ in range(_MOST_QUOTES):
-        plan = yield from planned(request, polling, watch, has_node=has_node, since=since)
+        plan = yield from planned(request, polling, watch, orders, has_node=has_node, since=since)
         watch(plan)
         plan.require()
         if not is_accepted(request.accept, plan.quote):
@@ -387,7 +429,13 @@ def accepted_plan(
 
 
 def approved_plan(
-    request: SwapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
+    request: SwapRequest,
+    signer: Signer,
+    polling: PollingPolicy,
+    watch: Watch,
+    orders: SignedOrders,
+    *,
+    has_node: bool,
 ) -> Flow[tuple[SwapPlan, tuple[approvals_flow.Approved, ...]]]:
     """Return an accepted plan whose router has an allowance of at least the sell amount.
 
@@ -398,7 +446,9 @@ def approved_plan(
     approvals: list[approvals_flow.Approved] = []
     for _ in range(_MOST_ROUTERS):
         since = approvals_flow.newest_block(approvals)
-        plan = yield from accepted_plan(request, polling, watch, has_node=has_node, since=since)
+        plan = yield from accepted_plan(
+            request, polling, watch, orders, has_node=has_node, since=since
+        )
         if not plan.approvals:
             return plan, tuple(approvals)
         sent = yield from approvals_flow.ensure_allowance(

@@ -153,7 +153,13 @@ def place(
     with suppress(ValueError):  # the service took what is no transaction: nothing to cancel
         made, order_id = decode(signed), answer.order.order_id
         sent = finality.SubmittedTransaction(
-            "the swap", hash_of(signed), made.sender, made.nonce, order_id
+            "the swap",
+            hash_of(signed),
+            made.sender,
+            made.nonce,
+            order_id,
+            request.sell_token,
+            request.sell_amount,
         )
         finality.remember(orders, sent)
     return answer
@@ -216,7 +222,9 @@ def swap(
     the service refuses or fails after it received the signed bytes.
     """
     yield from require_trade_scope(polling)
-    plan, approvals = yield from approved_plan(request, signer, polling, watch, has_node=has_node)
+    plan, approvals = yield from approved_plan(
+        request, signer, polling, watch, orders, has_node=has_node
+    )
     if has_node:
         trial = yield from tried(plan, newest_block(approvals))
         if trial.trial is not None:
@@ -226,7 +234,12 @@ def swap(
     params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params), signer, request.wallet)
     sent = finality.SubmittedTransaction(
-        "the swap", hash_of(signed), request.wallet, params.nonce or 0
+        "the swap",
+        hash_of(signed),
+        request.wallet,
+        params.nonce or 0,
+        sell_token=request.sell_token,
+        sell_amount=request.sell_amount,
     )
     try:
         order_id, interval, ends_in_s = yield from submit(quote, request, signed, polling, watch)
