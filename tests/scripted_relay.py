@@ -15,7 +15,6 @@ class ScriptedRelay:
     is_up = True
     last_miss: tuple[int, str] | None = None
     pays_rebates = True
-    probe_url = "https://relay.test"
 
     def __init__(self, *outcomes: RelayOutcome) -> None:
         self.outcomes: Sequence[RelayOutcome] = outcomes or (RelayOutcome.ACCEPTED,)
@@ -27,6 +26,10 @@ class ScriptedRelay:
         self.says: str | None = None
         self.refunds: dict[str, ReportedRefund] = {}
         self.asked: list[str] = []
+
+    @property
+    def is_answering(self) -> bool:
+        return self.is_up
 
     def answers(self, *outcomes: RelayOutcome) -> None:
         """Answer these in turn, the last one for ever."""

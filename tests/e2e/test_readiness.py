@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from quietswap.rules.relays import BACKUP_TIER
+from quietswap.sandbox.faults import RELAYS
 from quietswap.sandbox.http_server import HttpResponse
 from tests import loopback
 from tests.databases import PostgresCluster, RedisServer
@@ -136,6 +138,24 @@ def test_relays_that_no_connection_reaches_are_named(town: Town, served: Served)
         town.heal("relay", "backup_relay")
     assert said == "no connection: MEV Blocker, Backup relay"
     becomes_ready(served.town.api)
+
+
+def test_a_relay_that_does_not_answer_is_left_before_anybody_signs(
+    town: Town, served: Served
+) -> None:
+    """Connections can be made, and nobody has submitted anything yet."""
+    api = served.town.api
+    for relay in RELAYS:
+        town.fault(relay, "500")
+    try:
+        assert becomes(api, "relay", other_than="ok") == "status 500: MEV Blocker, Backup relay"
+        town.heal("backup_relay")
+        wait_until(lambda: ready(api)[1]["relay"] == "ok", lambda: ready(api))
+        quote = served.town.quote().json()["data"]
+        assert quote["mevProtection"]["providerMetadata"]["tier"] == BACKUP_TIER
+    finally:
+        town.heal(*RELAYS)
+    becomes_ready(api)
 
 
 def shares(api: httpx.Client) -> None:
@@ -272,7 +292,9 @@ SAID = [case for case in CASES if case.answer.status in (401, 502)]
 async def test_a_relay_that_takes_nothing_is_a_warning_in_its_words(
     town: Town, tmp_path: Path, case: RelayCase
 ) -> None:
-    async def trouble(_: RpcProxy, __: Calls) -> HttpResponse:
+    async def trouble(_: RpcProxy, calls: Calls) -> HttpResponse | None:
+        if isinstance(calls, dict) and calls["method"] == "eth_chainId":
+            return None  # it answers, and takes nothing
         return HttpResponse(case.answer.status, case.answer.body, case.answer.content_type)
 
     def posted(url: str) -> tuple[int, dict[str, Any]]:

@@ -66,8 +66,9 @@ def test_an_order_the_relay_holds_is_mining_once_a_block_came(desk: ApiClient) -
 
 @shows("rule: open states", "state: pending")
 def test_an_order_nobody_knows_the_fate_of_is_pending(desk: ApiClient) -> None:
+    swap = desk.swap(desk.wallet())
     with desk.fault("500", "relay"), desk.no_blocks():
-        taken = data(desk.submit(desk.swap(desk.wallet())))["order"]
+        taken = data(desk.submit(swap))["order"]
         assert taken["status"] == "pending"
         assert desk.status(taken["orderId"])["status"] == "pending"
     assert desk.follow(taken["orderId"])["status"] == "confirmed"

@@ -271,7 +271,8 @@ class RelaysConfig(Section, frozen=True):
     first: RelayConfig = RelayConfig()
     """The relay of tier 2."""
     backup: RelayConfig | None = None
-    """The relay of tier 4, in quotes for 30 s after three failures of the first in a row."""
+    """The relay of tier 4, in quotes while the first does not answer, and for 30 s after three
+    failures of it in a row."""
     backup_after_blocks: Annotated[int, Meta(ge=0, le=_MANY)] = 0
     """Blocks without inclusion until the backup gets it, too; 0: never."""
     referrer: str = "quietswap"

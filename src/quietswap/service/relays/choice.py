@@ -10,7 +10,7 @@ from quietswap.service.relays.relay import Relay
 def choose_relay(relays: Mapping[int, Relay]) -> tuple[int, Relay]:
     """Return (tier, relay). With both down it is the first, and the submission will fail."""
     backup = relays.get(BACKUP_TIER)
-    if not relays[FIRST_TIER].is_up and backup is not None and backup.is_up:
+    if not relays[FIRST_TIER].is_answering and backup is not None and backup.is_answering:
         return BACKUP_TIER, backup
     return FIRST_TIER, relays[FIRST_TIER]
 

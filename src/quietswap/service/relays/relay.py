@@ -30,6 +30,7 @@ _MAX_ANSWER = 64 * 1024
 _NOT_SENT = RelayResponse(RelayOutcome.NOT_SENT, "no connection could be made", serves=False)
 _PAUSED = RelayResponse(RelayOutcome.NOT_SENT, "its circuit is open after failed calls")
 _FAILURES, _PAUSE_S = 3, 30.0
+_SERVER_ERROR = 500
 
 
 class Relay:
@@ -61,6 +62,8 @@ class Relay:
         """As it is displayed."""
         self.last_miss: tuple[int, str] | None = None
         """When and why it took nothing, with its words; None once it has taken one."""
+        self.silence: str | None = None
+        """Why it did not answer the last probe; None if it did, and before the first."""
         self._base = _checked_url(base_url)
         parts = urlsplit(self._base)
         self._shown = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
@@ -81,6 +84,11 @@ class Relay:
         return not (self.down_for_s or self._elsewhere.is_open)
 
     @property
+    def is_answering(self) -> bool:
+        """Return whether it is up and answered the last probe: a new quote may name it."""
+        return self.is_up and self.silence is None
+
+    @property
     def down_for_s(self) -> float:
         """Seconds for which it is down by what this process met; 0 if it is not."""
         return max(self._circuit.left_s, self._taking.left_s)
@@ -89,10 +97,20 @@ class Relay:
         """Take it for down for this time, as another process has met it; 0: no longer."""
         self._elsewhere.open_for(seconds)
 
-    @property
-    def probe_url(self) -> str:
-        """Return the URL of the connectivity check. It may contain a secret: never show it."""
-        return self._endpoint_url(EndpointType.FULLPRIVACY, ShareMode.NONE)
+    async def probe(self, timeout_s: float) -> HttpReply:
+        """Ask it for its chain, and keep why it does not answer. Raises HttpError.
+
+        A refusal is an answer: whether it takes transactions is judged by those alone.
+        """
+        url = self._endpoint_url(EndpointType.FULLPRIVACY, ShareMode.NONE)
+        try:
+            reply = await self._post(url, "eth_chainId", timeout_s=timeout_s)
+        except HttpError as trouble:
+            is_unreached = isinstance(trouble, ConnectionFailed) and trouble.not_sent
+            self.silence = "no connection" if is_unreached else str(trouble)
+            raise
+        self.silence = f"status {reply.status}" if reply.status >= _SERVER_ERROR else None
+        return reply
 
     def drops_reverts(self, kind: EndpointType) -> bool:
         """Return whether the relay promises not to include transactions that would revert."""
@@ -151,7 +169,7 @@ class Relay:
         if answer.serves:
             self.has_recovered |= not self.is_up or self._taking.is_tripped
             self._taking.record_success()
-            self.last_miss = None
+            self.last_miss = self.silence = None
         elif answer.serves is False:
             self._taking.record_failure()
             self.last_miss = (self._clock.now_ms(), answer.said or answer.reason)
@@ -171,9 +189,11 @@ class Relay:
         self._circuit.record_success()
         return classify_response(reply)
 
-    async def _post(self, url: str, method: str, param: str) -> HttpReply:
-        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": [param]}
-        body, limit_s = msgspec.json.encode(call), self._timeout_s
+    async def _post(
+        self, url: str, method: str, *params: str, timeout_s: float | None = None
+    ) -> HttpReply:
+        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        body, limit_s = msgspec.json.encode(call), timeout_s or self._timeout_s
         return await self._http.post(url, body, timeout_s=limit_s, max_bytes=_MAX_ANSWER)
 
     async def _get(self, url: str) -> object:

@@ -52,7 +52,7 @@ async def check_dependencies(outside: ExternalServices, clock: Clock) -> list[Ch
     groups = await asyncio.gather(
         asyncio.gather(*(_source(source, clock) for source in outside.sources)),
         _nodes(outside),
-        asyncio.gather(*(_relay(*each, outside, clock) for each in outside.relays.items())),
+        asyncio.gather(*(_relay(*each, clock) for each in outside.relays.items())),
         _simulation(outside, clock),
         _prices(outside, clock),
     )
@@ -131,12 +131,11 @@ async def _simulation(outside: ExternalServices, clock: Clock) -> list[CheckResu
     ]
 
 
-async def _relay(tier: int, relay: Relay, outside: ExternalServices, clock: Clock) -> CheckResult:
+async def _relay(tier: int, relay: Relay, clock: Clock) -> CheckResult:
     started = clock.monotonic()
     advice = f"check relay.{'backup' if tier == BACKUP_TIER else 'first'}.url"
-    body = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
     try:
-        reply = await outside.http.post(relay.probe_url, body, timeout_s=_TIMEOUT_S)
+        reply = await relay.probe(_TIMEOUT_S)
     except HttpError as error:
         return CheckResult("relay", relay.name, False, None, str(error), advice)
     works = reply.status == 200

@@ -1,4 +1,4 @@
-"""Readiness check: whether TCP connections to the hosts of relays and sources can be opened.
+"""Readiness check: whether TCP connections to the hosts of sources can be opened.
 
 No request is sent, so the check uses no vendor's request budget. It proves a connection only: a
 host can still return invalid responses, which only real requests show.

@@ -206,12 +206,6 @@ def source_url(settings: Settings, name: str) -> str:
     return _source(settings, name).url or VENDORS[name].url or settings.node.urls[0]
 
 
-def relay_urls(settings: Settings) -> Mapping[int, str]:
-    """Return the base URLs of the relays by tier."""
-    first, backup = settings.relay.first, settings.relay.backup
-    return {FIRST_TIER: first.url} | ({BACKUP_TIER: backup.url} if backup else {})
-
-
 def make_source(  # noqa: PLR0917
     settings: Settings,
     name: str,

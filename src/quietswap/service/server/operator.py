@@ -17,6 +17,7 @@ from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
 from quietswap.service.clients.failures import guarded
 from quietswap.service.quoting.sources import Source
+from quietswap.service.relays.probe import ProbeRelays
 from quietswap.service.relays.relay import Relay
 from quietswap.service.server import factories
 from quietswap.service.server.checks import try_quote
@@ -30,11 +31,11 @@ from quietswap.service.storage.rate_limits import SharedOrOwnShare
 def readiness(parts: Container, clock: Clock) -> Callable[[], Awaitable[Health]]:
     """Return the checks of this process, for /readyz and for the operator view."""
     reach = _reach(parts, clock)
-
+    probe = ProbeRelays(parts.outside.relays.values(), clock)
     trial = _Trial(parts.outside, clock)
 
     async def health() -> Health:
-        checks, trial_fault = await asyncio.gather(_checks(parts, reach), trial())
+        checks, trial_fault = await asyncio.gather(_checks(parts, reach, probe), trial())
         warnings = _warnings(parts)
         with suppress(NodeUnavailable):  # `checks` has it
             warnings |= await parts.outside.chain.warnings()
@@ -143,20 +144,20 @@ def _warnings(parts: Container) -> dict[str, str]:
     return {f"relay {one.name}": one.last_miss[1] for one in relays if one.last_miss}
 
 
-async def _checks(parts: Container, reach: ConnectivityProbe) -> dict[str, str]:
+async def _checks(
+    parts: Container, reach: ConnectivityProbe, probe: ProbeRelays
+) -> dict[str, str]:
     """Return `ok` or the reason for each dependency. Only the database decides about traffic."""
     settings, outside = parts.settings, parts.outside
-    database, node, unreachable = await asyncio.gather(
-        _outcome(parts.ping()), _outcome(outside.chain.head()), reach.unreachable()
+    database, node, unreachable, _ = await asyncio.gather(
+        _outcome(parts.ping()), _outcome(outside.chain.head()), reach.unreachable(), probe()
     )
     sources = [(one, factories.source_url(settings, one.name)) for one in outside.sources]
-    urls = factories.relay_urls(settings)
-    relays = [(one, urls[tier]) for tier, one in outside.relays.items()]
     checks = {
         "database": database,
         "node": node,
         "sources": _any_up(sources, unreachable),
-        "relay": _relays(relays, unreachable),
+        "relay": _relays(outside.relays.values()),
     }
     shares = parts.storage.shares
     await asyncio.gather(*(share.probe() for share in shares))
@@ -175,13 +176,10 @@ def _share_taken(share: SharedOrOwnShare) -> str | None:
 def _reach(parts: Container, clock: Clock) -> ConnectivityProbe:
     names = [source.name for source in parts.outside.sources]
     urls = [factories.source_url(parts.settings, name) for name in names]
-    urls += factories.relay_urls(parts.settings).values()
     return ConnectivityProbe(map(address_of, urls), clock)
 
 
-def _any_up(
-    parts: Sequence[tuple[Source | Relay, str]], unreachable: Collection[TcpAddress]
-) -> str:
+def _any_up(parts: Sequence[tuple[Source, str]], unreachable: Collection[TcpAddress]) -> str:
     """Return `ok` if one of them accepts connections and its circuit breaker is closed.
 
     A circuit breaker closes by time, so that a service without requests does not stay unready.
@@ -194,11 +192,16 @@ def _any_up(
     return "; ".join(f"{why}: {', '.join(names)}" for why, names in fault_hosts.items() if names)
 
 
-def _relays(parts: Sequence[tuple[Relay, str]], unreachable: Collection[TcpAddress]) -> str:
-    """Return the same, with what each relay said last."""
-    reachability = _any_up(parts, unreachable)
-    last_misses = [f"{one.name}: {one.last_miss[1]}" for one, _ in parts if one.last_miss]
-    return reachability if reachability == "ok" else "; ".join([reachability, *last_misses])
+def _relays(relays: Collection[Relay]) -> str:
+    """Return `ok` if a quote can name one that answers; else why not, and what each said last."""
+    if any(relay.is_answering for relay in relays):
+        return "ok"
+    names: dict[str, list[str]] = {}
+    for relay in relays:
+        names.setdefault(relay.silence or "circuit open after timeouts", []).append(relay.name)
+    why = [f"{reason}: {', '.join(silent)}" for reason, silent in names.items()]
+    last_misses = [f"{relay.name}: {relay.last_miss[1]}" for relay in relays if relay.last_miss]
+    return "; ".join([*why, *last_misses])
 
 
 async def _outcome(check: Awaitable[object]) -> str:
