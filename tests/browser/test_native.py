@@ -1,6 +1,7 @@
 """A person sells or buys ETH: two transactions that the page treats as one swap."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -170,6 +171,32 @@ def test_another_page_part_asks_the_wallet_after_it_has_answered(
     page.click("link", "Swap")
     page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
     assert wallet.asked.count("eth_sendTransaction") == 1
+    page.close()
+
+
+class DoublingWallet(HonestWallet):
+    """Signs twice the ETH that it was asked for."""
+
+    def filled(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return super().filled(fields | {"value": 2 * fields.get("value", 0)})
+
+
+def test_a_wallet_that_wraps_another_amount(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """It was wrapped all the same: the swap follows, and nothing is wrapped again."""
+    wallet = DoublingWallet(town, desk.wallet(tokens=0))
+    page = private(browser, town, wallet)
+    sells_eth(page)
+    page.see("2 instead of 1 ETH", FAULT)
+    wraps = "Your wallet wrapped 2 ETH in place of 1."
+    page.see(wraps, SECOND)
+    page.wait(role("button", "^Pay with: WETH"))
+    page.wait(role("button", "^Approve exactly 1 WETH"))
+    page.see("2 instead of 1 ETH", FAULT)
+    page.goto(f"{town.facts['baseUrl']}/?amount=1")
+    page.see(wraps, SECOND)
+    page.wait(role("button", "^Approve exactly 1 WETH|Fill in"))
+    assert page.count(role("button", WRAP)) == 0
+    assert desk.held(wallet.account, "WETH") == 2 * ETHER
     page.close()
 
 

@@ -51,9 +51,9 @@ function rememberedFlow(address: string | undefined): Flow | undefined {
 const isFirst = (flow: Flow, { kind, createdAt, orderParams: of }: Order): boolean =>
   kind === flow.first &&
   createdAt > flow.after &&
-  of.amount === flow.units &&
   of.toToken === WETH &&
-  (flow.first === 'wrap' || of.fromToken === flow.sell)
+  // a wallet may wrap another amount than it was asked for: it is wrapped all the same
+  (flow.first === 'wrap' || (of.amount === flow.units && of.fromToken === flow.sell))
 
 /** The flow of an account, over reloads, and the order of its first transaction. */
 export function useFlow(

@@ -32,9 +32,9 @@ const FORM = { edit: 'open', separate: 'quoted' } as const
 /** What may happen in which phase. An event that is not here changes nothing: it came too late. */
 export const TABLE: Readonly<Record<Phase, Partial<Record<EventName, Target>>>> = {
   open: { edit: 'open', price: 'open', ask: 'quoting', hold: 'open', consent: 'open', sign: 'signing', fault: 'open', follow: 'following', refuted: 'open', swapWrapped: 'open' },
-  quoting: { edit: 'open', price: 'quoting', ask: 'quoting', route: 'quoting', quote: 'quoted', refuse: 'open', fault: 'quoting' },
-  quoted: { ...FORM, price: 'quoted', ask: 'quoted', route: 'quoted', quote: 'quoted', refuse: 'open', expire: 'open', look: 'quoted', consent: 'quoted', review: 'review', sign: 'signing', fault: 'quoted', refuted: 'open' },
-  review: { edit: 'open', ask: 'review', route: 'review', quote: 'review', refuse: 'open', expire: 'open', look: 'review', close: 'quoted', sign: 'signing', fault: 'review', refuted: 'open' },
+  quoting: { edit: 'open', price: 'quoting', ask: 'quoting', route: 'quoting', quote: 'quoted', refuse: 'open', fault: 'quoting', swapWrapped: 'open' },
+  quoted: { ...FORM, price: 'quoted', ask: 'quoted', route: 'quoted', quote: 'quoted', refuse: 'open', expire: 'open', look: 'quoted', consent: 'quoted', review: 'review', sign: 'signing', fault: 'quoted', refuted: 'open', swapWrapped: 'open' },
+  review: { edit: 'open', ask: 'review', route: 'review', quote: 'review', refuse: 'open', expire: 'open', look: 'review', close: 'quoted', sign: 'signing', fault: 'review', refuted: 'open', swapWrapped: 'open' },
   signing: { edit: 'signing', asks: 'signing', signed: 'signed', fail: 'back', stray: 'open', step: 'waiting', apart: 'open', last: 'following' },
   signed: { edit: 'signed', fail: 'back', stray: 'open', step: 'waiting', apart: 'open', last: 'following' },
   waiting: { edit: 'open', mined: 'open', ended: 'open', swapWrapped: 'open' },
@@ -229,7 +229,7 @@ function walletChange(trade: Trade, event: Event): Partial<Trade> {
     case 'last':
       return { ...UNQUOTED, ...answered, turn: trade.turn + 1, orderId: event.orderId, done: [], amount: trade.isEdited ? trade.amount : '', fault: event.fault, faultOf: 'wallet' }
     case 'swapWrapped':
-      return { ...UNQUOTED, sell: event.sell, turn: trade.turn + 1, orderId: '' }
+      return { ...UNQUOTED, ...walletFault(trade), sell: event.sell, turn: trade.turn + 1, orderId: '' }
     case 'mined':
       return { orderId: '' }
     case 'ended':
@@ -244,6 +244,9 @@ function walletChange(trade: Trade, event: Event): Partial<Trade> {
       return {}
   }
 } // prettier-ignore
+
+/** What the wallet did otherwise than it was asked stays in sight. */
+const walletFault = ({ fault, faultOf }: Trade): Partial<Trade> => (faultOf === 'wallet' ? { fault, faultOf } : {})
 
 /** The form says something else: nothing that was found for it stays. */
 const edited = (trade: Trade, form: Form): Partial<Trade> => ({

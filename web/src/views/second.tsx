@@ -25,7 +25,7 @@ export function Second(props: Props) {
   if (!flow.orderId) return <Unanswered flow={flow} leave={leave} />
   return (
     <Message class="second" title={isDone ? 'Step 2 of 2' : 'Step 1 of 2 is under way'} icon="clock">
-      <p>{textOf(flow, isDone, amount)}</p>
+      <p>{textOf(flow, order, amount)}</p>
       <div class="row">
         {isDone && flow.first === 'wrap' && (
           <button class="btn fill" type="button" onClick={props.swap}>
@@ -45,8 +45,14 @@ export function Second(props: Props) {
   )
 }
 
-function textOf(flow: Flow, isDone: boolean, amount: string | undefined): string {
+function textOf(flow: Flow, order: Order | undefined, amount: string | undefined): string {
+  const isDone = order?.status === 'confirmed'
   if (flow.first === 'wrap') {
+    const isOther = order !== undefined && order.orderParams.amount !== flow.units
+    if (isOther) {
+      const wraps = `Your wallet ${isDone ? 'wrapped' : 'wraps'} ${show(order.orderParams.amount, 18)} ETH in place of ${flow.amount}.`
+      return isDone ? `${wraps} Swap the WETH now, or as much of it as you want.` : wraps
+    }
     return isDone
       ? `You wrapped ${flow.amount} ETH for a swap. Swap the WETH now.`
       : `You wrap ${flow.amount} ETH for a swap. The swap follows when it is in a block.`
