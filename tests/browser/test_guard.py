@@ -15,6 +15,7 @@ from tests.browser.steps import (
     CONFIRM,
     FAULT,
     GO,
+    PAIR,
     PRIVATE,
     QUOTE,
     REVIEW,
@@ -440,11 +441,15 @@ def test_a_node_that_is_down_is_said(browser: Browser, town: Town, desk: ApiClie
         state(page, "down")
         page.see("Node down", css(".chip.no"))
         page.see("Waiting for the Ethereum node…", GO)
+        page.goto(f"{town.facts['baseUrl']}{PAIR}&amount=1")
+        page.see("Waiting for the Ethereum node…", GO)
+        assert page.count(css(".held")) == 0
     finally:
         town.heal("node")
     page.wait(FAULT, "detached")
     page.wait(PRIVATE)
     page.wait(QUOTE)  # made again when it is back
+    page.see("Balance", css(".held"))
     page.close()
 
 

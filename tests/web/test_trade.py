@@ -44,13 +44,18 @@ ETH = token("WETH", symbol="ETH", wrapped=token("WETH"))
 FORM: Fields = {"sell": token("WETH"), "buy": token("USDC"), "amount": "1.5"}
 LOSS = {"level": "none", "bps": 0, "causes": []}
 ISSUES = {"allowance": None, "balance": None, "gas": None}
-QUOTE: Fields = {"loss": LOSS, "issues": ISSUES, "minBuyAmount": "1"}
+PARAMS = {"gasLimit": "300000", "maxFeePerGas": "2000000000"}
+QUOTE: Fields = {
+    "loss": LOSS, "issues": ISSUES, "minBuyAmount": "1",
+    "mevProtection": {"transactionParams": PARAMS},
+}  # fmt: skip
 ALLOWANCE: Fields = {"actual": "0", "needed": "1", "spender": "0x"}
 WORLD: Fields = {
     "isConnected": True, "privacy": "private", "service": {"node": True, "relay": True},
     "balance": None, "canBatch": False, "isAskedToBatch": False, "isHeld": False,
     "isWrapping": False, "sources": 6, "wallet": "Rabby",
 }  # fmt: skip
+RICH: Fields = {"balance": "1500880000000000000"}
 QUOTED: Fields = {**FORM, "phase": "quoted", "quote": QUOTE, "seen": QUOTE}
 
 
@@ -216,15 +221,16 @@ BUTTONS: Sequence[tuple[Fields, Fields, str, str | None]] = [
      "Step 1 of 3: reset the old 50 USDT", "sign"),
     ({}, {**USDT, "quote": quote(issues={**ISSUES, "allowance": ALLOWANCE}), "done": ["Reset"]},
      "Step 2 of 3: approve exactly 80 USDT", "sign"),
-    ({}, {**QUOTED, "sell": ETH, "quote": quote(issues={**ISSUES, "allowance": ALLOWANCE})},
+    (RICH, {**QUOTED, "sell": ETH, "quote": quote(issues={**ISSUES, "allowance": ALLOWANCE})},
      "Step 1 of 3: wrap 1.5 ETH", "sign"),
+    ({}, {**QUOTED, "sell": ETH}, "Reading your balance…", None),
     ({"isWrapping": True}, {**QUOTED, "sell": ETH}, "Your ETH is being wrapped…", None),
     ({}, QUOTED, "Review swap", "review"),
     ({"canBatch": True}, QUOTED, "Review swap in one signature", "review"),
     ({"canBatch": True}, {**QUOTED, "isSeparate": True}, "Review swap", "review"),
     ({"isAskedToBatch": True}, QUOTED, "Asking your wallet…", None),
-    ({}, {**FORM, "sell": ETH, "buy": token("WETH")}, "Wrap 1.5 ETH", "sign"),
-    ({}, {**FORM, "buy": ETH}, "Unwrap 1.5 WETH", "sign"),
+    (RICH, {**FORM, "sell": ETH, "buy": token("WETH")}, "Wrap 1.5 ETH", "sign"),
+    (RICH, {**FORM, "buy": ETH}, "Unwrap 1.5 WETH", "sign"),
     ({}, {**QUOTED, "phase": "signing"}, "Waiting for your signature…", None),
     ({"privacy": "elsewhere"}, {**QUOTED, "phase": "signing"}, "Waiting for your signature…", None),
 ]  # fmt: skip

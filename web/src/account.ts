@@ -122,6 +122,7 @@ export function useBalances(
   address: string | undefined,
   wanted: Array<string | undefined>,
   changes: number,
+  isNodeUp: boolean,
 ): Held {
   const [held, setHeld] = useState<Held>(NOTHING)
   const addresses = [...new Set([WETH, ...wanted.filter((one) => one !== undefined)])].slice(0, MOST_TOKENS)
@@ -131,7 +132,8 @@ export function useBalances(
   useEffect(() => {
     if (address === undefined) return
     let isOver = false
-    get<Schemas['BalancesResponse']>(`/api/v1/mev/balances/${address}`, {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const read = (): void => void get<Schemas['BalancesResponse']>(`/api/v1/mev/balances/${address}`, {
       tokens: addresses.join(),
     }).then(
       ({ eth, tokens }) =>
@@ -141,12 +143,14 @@ export function useBalances(
           holdings: tokens,
           tokens: Object.fromEntries(tokens.map((one) => [one.address, one.balance])),
         }),
-      () => undefined, // balances are a courtesy; the quote's issues decide
+      () => isOver || (timer = setTimeout(read, STATUS_MS)),
     )
+    read()
     return () => {
       isOver = true
+      clearTimeout(timer)
     }
-  }, [address, addresses.join(), changes])
+  }, [address, addresses.join(), changes, isNodeUp])
   return held
 }
 

@@ -43,12 +43,12 @@ function useKnown() {
 const units = (text: string | null | undefined): bigint | undefined => (text == null ? undefined : BigInt(text))
 
 /** Balances of what the form and the orders trade. */
-function useHeld(connection: Connection | undefined, desk: Desk, { orders, changes }: ReturnType<typeof useOrders>) {
+function useHeld(connection: Connection | undefined, desk: Desk, isNodeUp: boolean, { orders, changes }: ReturnType<typeof useOrders>) {
   const { sell, buy } = desk.trade
   const traded = [...orders.values()].flatMap(({ order: { kind, orderParams: of } }) =>
     kind === 'swap' || kind === 'approval' ? [of.fromToken, of.toToken] : [],
   )
-  const held = useBalances(connection?.address, [sell?.address, buy?.address, ...traded], changes)
+  const held = useBalances(connection?.address, [sell?.address, buy?.address, ...traded], changes, isNodeUp)
   const balance = (token: Token | undefined): bigint | undefined =>
     token && units(token.wrapped ? held.eth : held.tokens[token.address])
   return { holdings: held.holdings, paid: balance(sell), received: balance(buy) }
@@ -139,7 +139,8 @@ function App() {
   })
   useUnknownTokens(orders, tokens, learn)
   const status = useStatus()
-  const held = useHeld(connection, desk, account)
+  const isNodeUp = status !== null && status?.node !== false
+  const held = useHeld(connection, desk, isNodeUp, account)
   const calls = useCalls(connection, desk.trade.quote, say)
   const weth = tokens[WETH]
   const two = useTwoSteps(desk, connection, account, cards, weth)

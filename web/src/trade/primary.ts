@@ -61,6 +61,10 @@ export function isShort(trade: Trade, balance: bigint | undefined): boolean {
 const lacks = ({ trade, balance }: Facts): boolean =>
   isShort(trade, balance) || (trade.quote?.issues.balance != null && !trade.sell?.wrapped)
 
+/** No quote says whether the wallet has what is wrapped or unwrapped. */
+const isUnread = (facts: Facts): boolean =>
+  facts.balance === undefined && (isConversion(facts) || facts.trade.sell?.wrapped !== undefined)
+
 const loss = ({ trade }: Facts) => {
   const judged = lossOf(trade)
   return judged && !isConsented(judged, trade.consent) ? judged : undefined
@@ -102,6 +106,7 @@ export const ROWS: readonly Row[] = [
   [({ trade }) => typeof unitsOf(trade) === 'string', () => off('Enter an amount')],
   [lacks, ({ trade }) => off(`Not enough ${symbolOf(trade)}`)],
   [({ isWrapping, trade }) => isWrapping && trade.sell?.wrapped !== undefined && !conversionOf(trade), () => busy('Your ETH is being wrapped…')],
+  [isUnread, () => busy('Reading your balance…')],
   [({ trade }) => trade.quote?.issues.gas != null, () => off('Not enough ETH for the fee')],
   [(facts) => facts.trade.phase === 'quoting' || (facts.trade.isRenewing && !isConversion(facts)), checked],
   [(facts) => !isConversion(facts) && !facts.trade.quote && isStopped(facts), ({ trade }) => ({ words: trade.faultOf === 'stray' ? 'Get a new quote' : 'Try again', act: 'ask' })],
