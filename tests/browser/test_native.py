@@ -311,6 +311,8 @@ def test_max_leaves_eth_for_gas(browser: Browser, town: Town, desk: ApiClient) -
     assert typed(page) == "99.99"
     page.fill("You pay", "99.995")
     page.see("Too little ETH may be left for the fee.")
+    page.fill("You pay", "99.9999")
+    page.see("Not enough ETH for the fees of all steps", GO)
     page.fill("You pay", "101")
     page.see("You have 100 ETH.")
     page.see("Not enough ETH", GO)

@@ -13,6 +13,17 @@ import type { Asked, Trade } from './machine'
 /** More ETH than this stays in the wallet when all of it is sold: wrap, approval and swap pay their gas in ETH. */
 export const GAS_WEI = 10n ** 16n
 
+/** Most gas of a wrap, and of an approval. */
+const [WRAP_GAS, APPROVE_GAS] = [60_000n, 80_000n]
+
+/** Wei that the fees of all steps of a sale of ETH take at most, by the fee cap of its quote; 0 without one. */
+export function feesOf({ quote, sell }: Pick<Trade, 'quote' | 'sell'>): bigint {
+  if (!quote || !sell?.wrapped) return 0n
+  const { gasLimit, maxFeePerGas } = quote.mevProtection.transactionParams
+  const gas = WRAP_GAS + (quote.issues.allowance ? APPROVE_GAS : 0n) + BigInt(gasLimit)
+  return gas * BigInt(maxFeePerGas)
+}
+
 const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7'
 
 export type Conversion = 'wrap' | 'unwrap'

@@ -2,7 +2,7 @@
 
 import type { Privacy } from '../privacy'
 import { isConsented } from '../loss'
-import { conversionOf, lossOf, type Step, stepsOf, unitsOf } from './plan'
+import { conversionOf, feesOf, lossOf, type Step, stepsOf, unitsOf } from './plan'
 import type { Trade } from './machine'
 
 /** What the page knows beside the form. */
@@ -61,6 +61,12 @@ export function isShort(trade: Trade, balance: bigint | undefined): boolean {
 const lacks = ({ trade, balance }: Facts): boolean =>
   isShort(trade, balance) || (trade.quote?.issues.balance != null && !trade.sell?.wrapped)
 
+/** The wrap pays its fee, and then the approval and the swap theirs: all of it from what is not sold. */
+function lacksFees({ trade, balance }: Facts): boolean {
+  const units = unitsOf(trade)
+  return typeof units === 'bigint' && balance !== undefined && balance < units + feesOf(trade)
+}
+
 /** No quote says whether the wallet has what is wrapped or unwrapped. */
 const isUnread = (facts: Facts): boolean =>
   facts.balance === undefined && (isConversion(facts) || facts.trade.sell?.wrapped !== undefined)
@@ -108,6 +114,7 @@ export const ROWS: readonly Row[] = [
   [({ isWrapping, trade }) => isWrapping && trade.sell?.wrapped !== undefined && !conversionOf(trade), () => busy('Your ETH is being wrapped…')],
   [isUnread, () => busy('Reading your balance…')],
   [({ trade }) => trade.quote?.issues.gas != null, () => off('Not enough ETH for the fee')],
+  [(facts) => facts.trade.sell?.wrapped !== undefined && lacksFees(facts), () => off('Not enough ETH for the fees of all steps')],
   [(facts) => facts.trade.phase === 'quoting' || (facts.trade.isRenewing && !isConversion(facts)), checked],
   [(facts) => !isConversion(facts) && !facts.trade.quote && isStopped(facts), ({ trade }) => ({ words: trade.faultOf === 'stray' ? 'Get a new quote' : 'Try again', act: 'ask' })],
   [(facts) => !isConversion(facts) && !facts.trade.quote, checked],
