@@ -231,6 +231,23 @@ def test_an_unwrap_that_was_made_elsewhere_ends_the_second_step(
     page.close()
 
 
+def test_an_unwrap_of_what_was_wrapped_ends_the_second_step(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = HonestWallet(town, desk.wallet(tokens=0))
+    page = private(browser, town, wallet)
+    with desk.no_blocks():
+        sells_eth(page)
+        page.see("Wrap 1 ETH: waiting for a block…", GO)
+        page.reload()
+    page.see("You wrapped 1 ETH for a swap", SECOND)
+    data = f"0x2e1a7d4d{ETHER:064x}"
+    fields = {"from": wallet.account.address, "to": WETH.address, "data": data, "value": "0x0"}
+    wallet.send(fields)
+    page.wait(SECOND, "detached")
+    page.close()
+
+
 def test_a_reload_while_the_wallet_asks_forgets_no_second_step(
     browser: Browser, town: Town, desk: ApiClient
 ) -> None:

@@ -95,12 +95,14 @@ export function useFlow(
   // Unwrapped elsewhere: in another tab, or by a question that a reload left open in the wallet.
   const isUnwrapped = cards.some(
     ({ update: { order: { kind, status, createdAt, orderParams } } }) =>
-      flow?.first === 'swap' &&
-      order?.received?.amount === orderParams.amount &&
+      flow !== undefined &&
+      order?.status === 'confirmed' &&
       kind === 'wrap' &&
       orderParams.fromToken === WETH &&
       createdAt > order.createdAt &&
-      !hasFailed({ status }),
+      (flow.first === 'swap'
+        ? order.received?.amount === orderParams.amount && !hasFailed({ status })
+        : status === 'confirmed' && BigInt(orderParams.amount) >= BigInt(order.orderParams.amount)),
   )
   useEffect(() => {
     if (isUnwrapped) keep(undefined)
