@@ -46,6 +46,8 @@ def sells_eth(page: Page) -> None:
     state(page, "eth")
     assert page.texts(css(".steps li")) == ["Wrap 1 ETH", "Approve 1 WETH", "Swap"]
     assert page.count(role("button", REVIEW)) == 0
+    page.see("Network fee of the swap", css(".rate"))
+    page.see("ETH for all 3 transactions")
     page.click("button", WRAP)
 
 

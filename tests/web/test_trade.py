@@ -52,10 +52,10 @@ QUOTE: Fields = {
 ALLOWANCE: Fields = {"actual": "0", "needed": "1", "spender": "0x"}
 WORLD: Fields = {
     "isConnected": True, "privacy": "private", "service": {"node": True, "relay": True},
-    "balance": None, "canBatch": False, "isAskedToBatch": False, "isHeld": False,
+    "balance": None, "ether": None, "canBatch": False, "isAskedToBatch": False, "isHeld": False,
     "isWrapping": False, "sources": 6, "wallet": "Rabby",
 }  # fmt: skip
-RICH: Fields = {"balance": "1500880000000000000"}
+RICH: Fields = {"balance": "1500880000000000000", "ether": "1500880000000000000"}
 QUOTED: Fields = {**FORM, "phase": "quoted", "quote": QUOTE, "seen": QUOTE}
 
 
@@ -185,6 +185,7 @@ def test_a_worse_quote_clears_the_consent_and_needs_a_look() -> None:
 TYPED = {"level": "type", "bps": 2707, "causes": [{"cause": "price_impact", "bps": 2707}]}
 CONFIRMED = {"level": "confirm", "bps": 500, "causes": [{"cause": "slippage", "bps": 500}]}
 USDT: Fields = {**QUOTED, "sell": token("USDT"), "amount": "80"}
+UNAPPROVED = quote(issues={**ISSUES, "allowance": ALLOWANCE})
 OLD: Fields = {**ALLOWANCE, "actual": "50000000"}
 BUTTONS: Sequence[tuple[Fields, Fields, str, str | None]] = [
     ({"isConnected": False}, FORM, "Connect wallet", "connect"),
@@ -215,17 +216,22 @@ BUTTONS: Sequence[tuple[Fields, Fields, str, str | None]] = [
     ({}, {**QUOTED, "quote": quote(loss=TYPED)}, "Type the loss to go on", None),
     ({}, {**QUOTED, "quote": quote(loss=TYPED), "consent": "27"}, "Type the loss to go on", None),
     ({}, {**QUOTED, "quote": quote(loss=TYPED), "consent": "28"}, "Review swap", "review"),
-    ({}, {**QUOTED, "quote": quote(issues={**ISSUES, "allowance": ALLOWANCE})},
+    ({}, {**QUOTED, "quote": UNAPPROVED},
      "Approve exactly 1.5 WETH", "sign"),
     ({}, {**USDT, "quote": quote(issues={**ISSUES, "allowance": OLD})},
      "Step 1 of 3: reset the old 50 USDT", "sign"),
-    ({}, {**USDT, "quote": quote(issues={**ISSUES, "allowance": ALLOWANCE}), "done": ["Reset"]},
+    ({}, {**USDT, "quote": UNAPPROVED, "done": ["Reset"]},
      "Step 2 of 3: approve exactly 80 USDT", "sign"),
-    (RICH, {**QUOTED, "sell": ETH, "quote": quote(issues={**ISSUES, "allowance": ALLOWANCE})},
+    (RICH, {**QUOTED, "sell": ETH, "quote": UNAPPROVED},
      "Step 1 of 3: wrap 1.5 ETH", "sign"),
-    ({"balance": "1500879999999999999"},
-     {**QUOTED, "sell": ETH, "quote": quote(issues={**ISSUES, "allowance": ALLOWANCE})},
+    (RICH | {"ether": "1500879999999999999"},
+     {**QUOTED, "sell": ETH, "quote": UNAPPROVED},
      "Not enough ETH for the fees of all steps", None),
+    ({"ether": "759999999999999"}, {**QUOTED, "quote": UNAPPROVED},
+     "Not enough ETH for the fees of all steps", None),
+    ({"ether": "760000000000000"}, {**QUOTED, "quote": UNAPPROVED},
+     "Approve exactly 1.5 WETH", "sign"),
+    ({"ether": "599999999999999"}, QUOTED, "Not enough ETH for the fee", None),
     ({}, {**QUOTED, "sell": ETH}, "Reading your balance…", None),
     ({"isWrapping": True}, {**QUOTED, "sell": ETH}, "Your ETH is being wrapped…", None),
     ({}, QUOTED, "Review swap", "review"),

@@ -51,7 +51,7 @@ function useHeld(connection: Connection | undefined, desk: Desk, isNodeUp: boole
   const held = useBalances(connection?.address, [sell?.address, buy?.address, ...traded], changes, isNodeUp)
   const balance = (token: Token | undefined): bigint | undefined =>
     token && units(token.wrapped ? held.eth : held.tokens[token.address])
-  return { holdings: held.holdings, paid: balance(sell), received: balance(buy) }
+  return { holdings: held.holdings, ether: units(held.eth), paid: balance(sell), received: balance(buy) }
 }
 
 /** The order that is followed, over reloads. */
@@ -113,6 +113,7 @@ const worldOf = ({ connection, sending, status, held, calls, trade }: Omit<PageP
   privacy: sending.privacy,
   service: status,
   balance: held.paid,
+  ether: held.ether,
   canBatch: calls.can,
   isAskedToBatch: calls.isAsking,
   isHeld: calls.isHeld,

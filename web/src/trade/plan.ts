@@ -13,14 +13,14 @@ import type { Asked, Trade } from './machine'
 /** More ETH than this stays in the wallet when all of it is sold: wrap, approval and swap pay their gas in ETH. */
 export const GAS_WEI = 10n ** 16n
 
-/** Most gas of a wrap, and of an approval. */
-const [WRAP_GAS, APPROVE_GAS] = [60_000n, 80_000n]
+/** Most gas of a step that is not the swap. */
+const STEP_GAS: Partial<Record<Asked['step'], bigint>> = { wrap: 60_000n, unwrap: 60_000n, reset: 80_000n, approve: 80_000n }
 
-/** Wei that the fees of all steps of a sale of ETH take at most, by the fee cap of its quote; 0 without one. */
-export function feesOf({ quote, sell }: Pick<Trade, 'quote' | 'sell'>): bigint {
-  if (!quote || !sell?.wrapped) return 0n
-  const { gasLimit, maxFeePerGas } = quote.mevProtection.transactionParams
-  const gas = WRAP_GAS + (quote.issues.allowance ? APPROVE_GAS : 0n) + BigInt(gasLimit)
+/** Wei that the fees of all steps that are left take at most, by the fee cap of the quote; 0 without one. */
+export function mostFees(trade: Trade, canBatch: boolean): bigint {
+  if (!trade.quote) return 0n
+  const { gasLimit, maxFeePerGas } = trade.quote.mevProtection.transactionParams
+  const gas = stepsOf(trade, canBatch).reduce((sum, { name }) => sum + (STEP_GAS[name] ?? BigInt(gasLimit)), 0n)
   return gas * BigInt(maxFeePerGas)
 }
 

@@ -2,7 +2,7 @@
 
 import type { Privacy } from '../privacy'
 import { isConsented } from '../loss'
-import { conversionOf, feesOf, lossOf, type Step, stepsOf, unitsOf } from './plan'
+import { conversionOf, mostFees, lossOf, type Step, stepsOf, unitsOf } from './plan'
 import type { Trade } from './machine'
 
 /** What the page knows beside the form. */
@@ -13,6 +13,8 @@ export interface World {
   service: { node: boolean; relay: boolean } | null | undefined
   /** Smallest units of what is sold that the wallet has; undefined where it was not read. */
   balance: bigint | undefined
+  /** Wei that the wallet has; undefined where it was not read. */
+  ether: bigint | undefined
   /** The wallet does approve and swap in one. */
   canBatch: boolean
   /** It is being asked whether it does. */
@@ -61,10 +63,11 @@ export function isShort(trade: Trade, balance: bigint | undefined): boolean {
 const lacks = ({ trade, balance }: Facts): boolean =>
   isShort(trade, balance) || (trade.quote?.issues.balance != null && !trade.sell?.wrapped)
 
-/** The wrap pays its fee, and then the approval and the swap theirs: all of it from what is not sold. */
-function lacksFees({ trade, balance }: Facts): boolean {
+/** Each step pays its fee in ETH, and none of it is what is sold. */
+function lacksFees({ trade, ether, canBatch }: Facts): boolean {
   const units = unitsOf(trade)
-  return typeof units === 'bigint' && balance !== undefined && balance < units + feesOf(trade)
+  if (typeof units !== 'bigint' || ether === undefined) return false
+  return ether < mostFees(trade, canBatch) + (trade.sell?.wrapped ? units : 0n)
 }
 
 /** No quote says whether the wallet has what is wrapped or unwrapped. */
@@ -114,7 +117,7 @@ export const ROWS: readonly Row[] = [
   [({ isWrapping, trade }) => isWrapping && trade.sell?.wrapped !== undefined && !conversionOf(trade), () => busy('Your ETH is being wrapped…')],
   [isUnread, () => busy('Reading your balance…')],
   [({ trade }) => trade.quote?.issues.gas != null, () => off('Not enough ETH for the fee')],
-  [(facts) => facts.trade.sell?.wrapped !== undefined && lacksFees(facts), () => off('Not enough ETH for the fees of all steps')],
+  [lacksFees, ({ place: [, all] }) => off(`Not enough ETH for the ${all > 1 ? 'fees of all steps' : 'fee'}`)],
   [(facts) => facts.trade.phase === 'quoting' || (facts.trade.isRenewing && !isConversion(facts)), checked],
   [(facts) => !isConversion(facts) && !facts.trade.quote && isStopped(facts), ({ trade }) => ({ words: trade.faultOf === 'stray' ? 'Get a new quote' : 'Try again', act: 'ask' })],
   [(facts) => !isConversion(facts) && !facts.trade.quote, checked],

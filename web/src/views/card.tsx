@@ -79,7 +79,7 @@ function Decision(props: CardProps) {
       {trade.isWorse && <Worse trade={trade} />}
       {!trade.isWorse && <Guard trade={trade} consent={props.consent} />}
       <HeldNotes trade={trade} />
-      <RateLine trade={trade} />
+      <RateLine trade={trade} canBatch={canBatch} />
       <StepList trade={trade} canBatch={canBatch} />
       {isEdited && (
         <Message tone="warn" title="You changed the form">
@@ -267,7 +267,7 @@ const Band = ({ isFlat, title, note, full }: { isFlat: boolean; title: string; n
   </p>
 )
 
-function RateLine({ trade }: { trade: Trade }) {
+function RateLine({ trade, canBatch }: Pick<CardProps, 'trade' | 'canBatch'>) {
   const [isTurned, setTurned] = useState(false)
   const { sell, buy, quote, price } = trade
   const figures = quote ?? price
@@ -278,7 +278,7 @@ function RateLine({ trade }: { trade: Trade }) {
     : isTurned
       ? `1 ${buy.symbol} = ${rate(figures?.buyAmount ?? '0', buy.decimals, figures?.sellAmount ?? '0', sell.decimals)} ${sell.symbol}`
       : `1 ${sell.symbol} = ${rate(figures?.sellAmount ?? '0', sell.decimals, figures?.buyAmount ?? '0', buy.decimals)} ${buy.symbol}`
-  const gas = figures && figures.scoring.gasCostUsd > 0 ? `Network fee ${usd(figures.scoring.gasCostUsd)}` : ''
+  const gas = figures && figures.scoring.gasCostUsd > 0 ? `Network fee ${stepsOf(trade, canBatch).length > 1 ? 'of the swap ' : ''}${usd(figures.scoring.gasCostUsd)}` : ''
   return (
     <p class="rate">
       <button type="button" class="turn" title="Turn it round" onClick={() => setTurned(!isTurned)}>

@@ -5,7 +5,7 @@ import { percent, shortened, show } from '../amounts'
 import { figure, signed, usd } from '../figures'
 import { bestOf, isKnownRouter, nameOf, type Quote, routerName } from '../quote'
 import { readable, SENTENCE } from '../text'
-import { conversionOf, unitsOf } from '../trade/plan'
+import { conversionOf, mostFees, stepsOf, unitsOf } from '../trade/plan'
 import type { Trade } from '../trade/machine'
 import type { Token } from '../tokens'
 import { expected, outcome } from '../words'
@@ -18,9 +18,10 @@ interface Props {
   /** Names of the sources that will answer; [] where it is not known. */
   sources: readonly string[]
   isConnected: boolean
+  canBatch: boolean
 }
 
-export function Evidence({ trade, status, sources, isConnected }: Props) {
+export function Evidence({ trade, status, sources, isConnected, canBatch }: Props) {
   const { quote, buy } = trade
   if (conversionOf(trade)) return <Signs trade={trade} />
   if (isConnected && status && (!status.relay || !status.node)) return <Service status={status} />
@@ -28,7 +29,7 @@ export function Evidence({ trade, status, sources, isConnected }: Props) {
     return (
       <>
         <Sources quote={quote} buy={buy} />
-        <ThisSwap quote={quote} trade={trade} />
+        <ThisSwap quote={quote} trade={trade} canBatch={canBatch} />
       </>
     )
   }
@@ -192,10 +193,13 @@ function netUsd({ source, scoring, alternatives }: Quote, name: string): string 
   return ranked && scoring.priceAvailable ? usd(ranked.netValueUsd) : ''
 }
 
-/** The most that the fee of a quote may be, in ETH. */
-export const mostFee = ({ mevProtection: { transactionParams: tx } }: Quote): string =>
-  `${show(BigInt(tx.gasLimit) * BigInt(tx.maxFeePerGas), 18, 6)} ETH`
+/** The most that the fees of a trade may be, in ETH, and of how many transactions where it is more than one. */
+export function mostFee(trade: Trade, canBatch: boolean): string {
+  const count = stepsOf(trade, canBatch).length
+  return `at most ${show(mostFees(trade, canBatch), 18, 6)} ETH${count > 1 ? ` for all ${count} transactions` : ''}`
+}
 
+/** The fee of the swap itself. */
 export const feeText = (quote: Quote): string =>
   quote.scoring.gasCostUsd > 0 ? `about ${usd(quote.scoring.gasCostUsd)}` : `${quote.estimatedGas} gas`
 
@@ -212,7 +216,7 @@ export const sandwichText = ({ mevAnalysis }: Quote): string =>
 export const impactText = (quote: Quote): string =>
   quote.priceImpactAvailable ? `${quote.priceImpact.toFixed(2)} %` : 'not known'
 
-function ThisSwap({ quote, trade }: { quote: Quote; trade: Trade }) {
+function ThisSwap({ quote, trade, canBatch }: Pick<Props, 'trade' | 'canBatch'> & { quote: Quote }) {
   const now = useNow()
   const left = Math.max(0, Math.ceil((trade.until - now) / 1_000))
   const isSmall = quote.mevAnalysis.known && quote.mevAnalysis.estimatedProtectionUsd < 0.01
@@ -226,7 +230,7 @@ function ThisSwap({ quote, trade }: { quote: Quote; trade: Trade }) {
       <dl class="facts">
         <Fact name="Price impact">{impactText(quote)}</Fact>
         {reference != null && <Fact name="Against the pools’ price">{signed(reference)}</Fact>}
-        <Fact name="Network fee" more={`at most ${mostFee(quote)}`}>{feeText(quote)}</Fact>
+        <Fact name={stepsOf(trade, canBatch).length > 1 ? 'Network fee of the swap' : 'Network fee'} more={mostFee(trade, canBatch)}>{feeText(quote)}</Fact>
         <Fact name="Fee of quietswap">none</Fact>
         <Fact name="A sandwich in public" more={isSmall ? '' : 'this swap stays out of it'}>
           {isSmall ? 'not worth one' : sandwichText(quote)}

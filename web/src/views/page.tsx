@@ -42,7 +42,7 @@ export interface PageProps {
   cards: readonly OrderCard[]
   tokens: Known
   status: Status | null | undefined
-  held: { holdings: Array<Schemas['TokenBalance']>; paid: bigint | undefined; received: bigint | undefined }
+  held: { holdings: Array<Schemas['TokenBalance']>; ether: bigint | undefined; paid: bigint | undefined; received: bigint | undefined }
   calls: ReturnType<typeof useCalls>
   said: string
   /** The newest change of an order. */
@@ -173,7 +173,7 @@ function Swap(props: PageProps & Opening & { connect(): void }) {
           {!connection && <Costs trade={trade} status={status} />}
         </div>
         <div class="aside">
-          <Evidence {...{ trade, status, sources }} isConnected={connection !== undefined} />
+          <Evidence {...{ trade, status, sources }} canBatch={calls.can} isConnected={connection !== undefined} />
         </div>
       </div>
     </>

@@ -77,7 +77,7 @@ function until({ executableUntil }: Quote, now: number): { text: string; more: s
   return { text: `${clock(executableUntil, now).slice(0, 5)}, in ${minutes} min`, more: 'after that the router refuses it' }
 }
 
-function SignedFacts({ quote }: { quote: Quote }) {
+function SignedFacts({ quote, trade, canBatch }: Pick<Props, 'trade' | 'canBatch'> & { quote: Quote }) {
   const good = until(quote, useNow())
   const { target } = quote.dexRoute
   const { provider, providerMetadata } = quote.mevProtection
@@ -85,7 +85,7 @@ function SignedFacts({ quote }: { quote: Quote }) {
   return (
     <dl class="facts spaced">
       <Fact name="Network fee" more="in ETH; quietswap takes none">
-        {feeText(quote)}, at most {mostFee(quote)}
+        {feeText(quote)}, {mostFee(trade, canBatch)}
       </Fact>
       <Fact
         name="Router"
@@ -116,7 +116,7 @@ export function Review(props: Props) {
   return (
     <Dialog title="Review: what you sign" close={close} first="h2">
       <Terms trade={trade} quote={quote} />
-      <SignedFacts quote={quote} />
+      <SignedFacts {...{ quote, trade, canBatch }} />
       {trade.isWorse && trade.seen && (
         <Message tone="bad" icon="danger" role="alert" title="The price fell">
           <p>
