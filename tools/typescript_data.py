@@ -47,6 +47,7 @@ from quietswap.rules.contract import (
     webhooks,
     wraps,
 )
+from quietswap.rules.quotes.quote import FEE_MAY_RISE
 from quietswap.rules.routers import settlers
 from quietswap.rules.routers.feeds import REFERENCE_FEEDS
 from quietswap.rules.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES
@@ -101,6 +102,8 @@ def _parts() -> Iterator[str]:
     free = sorted(token.lower() for token in WITHOUT_TRANSFER_FEE - {WETH})
     text = _constant("WITHOUT_TRANSFER_FEE", "Tokens whose code has no fee on transfer.", free)
     yield text.replace("\n]", ",\n  WETH\n]")
+    about = "The note of a quote whose minimum a fee of the token could lower."
+    yield _constant("FEE_MAY_RISE", about, FEE_MAY_RISE)
     transient = sorted(code for code, kind in ERROR_CLASSES.items() if kind.is_transient)
     yield _constant("TRANSIENT", "Codes after which the same request may succeed.", transient)
     yield _constant("SETTLERS", "0x's Deployer, and the two calls that name its Settlers.", [

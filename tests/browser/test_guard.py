@@ -432,6 +432,27 @@ def test_nothing_is_called_verified_that_was_not_simulated(
             page.close()
 
 
+def test_a_fee_that_may_rise_makes_the_band_grey(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    """USDT has a fee that is switched off, and these routers do not see what arrives."""
+    page = private(browser, town, HonestWallet(town, allowed(desk)))
+    venues = ("kyberswap", "sushi")  # theirs compare the balance of the wallet
+    for venue in venues:
+        town.fault(venue, "no_route")
+    try:
+        choose(page, "Receive", "USDT")
+        quoted(page)
+        page.see("USDT before a fee of the token, or it fails.", css(".least.flat"))
+        page.see("the minimum holds before a fee on transfer", css(".notes"))
+        page.click("button", REVIEW)
+        page.see("You receive at least, before a fee of the token", css("dialog .terms"))
+        page.see("the minimum holds before a fee on transfer", css("dialog .notes"))
+    finally:
+        town.heal(*venues)
+    page.close()
+
+
 def test_a_node_that_is_down_is_said(browser: Browser, town: Town, desk: ApiClient) -> None:
     page = private(browser, town, HonestWallet(town, allowed(desk)))
     quoted(page)

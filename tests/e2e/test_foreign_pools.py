@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from quietswap.rules.quotes.quote import FEE_MAY_RISE
 from quietswap.sandbox.contracts.pools import USDC, V3_TICK_SPACINGS, WETH, SandboxToken
-from quietswap.service.quoting.swap import FEE_MAY_RISE
 from tests import forked
 from tests.e2e import foreign_tokens
 from tests.e2e.conftest import VENUES, Town

@@ -4,7 +4,7 @@ import type { Route, Schemas, Status } from './api'
 import type { Trade } from './trade/machine'
 import { shortened } from './amounts'
 import { readable } from './text'
-import { ROUTERS, SOURCES } from '../../clients/typescript/src/generated/rules'
+import { FEE_MAY_RISE, ROUTERS, SOURCES } from '../../clients/typescript/src/generated/rules'
 
 export type Quote = Schemas['SwapQuoteResponse']
 
@@ -23,6 +23,9 @@ export const bestOf = (routes: readonly Route[]): Route | undefined =>
     (best, route) => (best && BigInt(best.buyAmount) >= BigInt(route.buyAmount) ? best : route),
     undefined,
   )
+
+/** Whether the token's owner can lower what arrives below the minimum, by a fee that the router does not see. */
+export const mayFall = ({ verification: { notes } }: Quote): boolean => notes?.includes(FEE_MAY_RISE) ?? false
 
 /** Names of the sources that answer a quote, as the last answer or the service named them; [] if none did. */
 export const sourcesOf = ({ quote, price }: Trade, status: Status | null | undefined): readonly string[] =>

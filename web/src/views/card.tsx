@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { parse, show, shortened } from '../amounts'
 import { figure, rate, sizeOf, usd } from '../figures'
-import { bestOf } from '../quote'
+import { bestOf, mayFall } from '../quote'
 import { conversionOf, GAS_WEI, stepsOf, unitsOf } from '../trade/plan'
 import type { Trade } from '../trade/machine'
 import { isShort, type Primary } from '../trade/primary'
@@ -248,13 +248,14 @@ function Least({ trade }: CardProps) {
     return <Band isFlat={false} title={`Exactly ${figure(units, 18)} ${buy.symbol}, always 1 to 1.`} note="No price, no slippage." />
   }
   if (!quote || !buy) return null
-  const isFlat = quote.loss.level === 'confirm' || quote.loss.level === 'type'
+  const { bound } = quote.verification
+  const isLost = quote.loss.level === 'confirm' || quote.loss.level === 'type'
   const arrives = buy.wrapped ?? buy
-  const note = quote.verification.bound
-    ? 'Enforced by the router’s own code.'
-    : 'This router is not proven to enforce it.'
-  const title = `At least ${figure(quote.minBuyAmount, buy.decimals)} ${arrives.symbol}${isUnlisted(arrives) ? ` (unlisted, ${shortened(arrives.address)})` : ''}, or it fails.`
-  return <Band isFlat={isFlat || !quote.verification.bound} title={title} note={note} full={show(quote.minBuyAmount, buy.decimals)} />
+  const note = bound ? 'Enforced by the router’s own code.' : 'This router is not proven to enforce it.'
+  const unlisted = isUnlisted(arrives) ? ` (unlisted, ${shortened(arrives.address)})` : ''
+  const before = mayFall(quote) ? ' before a fee of the token' : ''
+  const title = `At least ${figure(quote.minBuyAmount, buy.decimals)} ${arrives.symbol}${unlisted}${before}, or it fails.`
+  return <Band isFlat={isLost || !bound || mayFall(quote)} title={title} note={note} full={show(quote.minBuyAmount, buy.decimals)} />
 }
 
 const Band = ({ isFlat, title, note, full }: { isFlat: boolean; title: string; note: string; full?: string }) => (

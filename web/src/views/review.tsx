@@ -2,7 +2,7 @@
 
 import { shortened, show } from '../amounts'
 import { clock, figure, usd } from '../figures'
-import { isKnownRouter, type Quote, routerName } from '../quote'
+import { isKnownRouter, mayFall, type Quote, routerName } from '../quote'
 import { readable } from '../text'
 import { isUnlisted, type Token } from '../tokens'
 import type { Trade } from '../trade/machine'
@@ -11,6 +11,7 @@ import { stepsOf } from '../trade/plan'
 import { searchers } from '../words'
 import { Go } from './card'
 import { feeText, impactText, mostFee } from './evidence'
+import { HeldNotes } from './guard'
 import { Picture, Ring } from './icons'
 import { Copy, Dialog, Fact, Fault, Message, useNow } from './parts'
 
@@ -38,7 +39,7 @@ function Terms({ trade, quote }: { trade: Trade; quote: Quote }) {
       <hr />
       <Term
         token={arrives}
-        title="You receive at least"
+        title={mayFall(quote) ? 'You receive at least, before a fee of the token' : 'You receive at least'}
         amount={figure(quote.minBuyAmount, arrives.decimals)}
         full={show(quote.minBuyAmount, arrives.decimals)}
         note={`Expected ${figure(quote.buyAmount, arrives.decimals)}, price impact ${impactText(quote)}`}
@@ -117,6 +118,7 @@ export function Review(props: Props) {
     <Dialog title="Review: what you sign" close={close} first="h2">
       <Terms trade={trade} quote={quote} />
       <SignedFacts {...{ quote, trade, canBatch }} />
+      <HeldNotes trade={trade} />
       {trade.isWorse && trade.seen && (
         <Message tone="bad" icon="danger" role="alert" title="The price fell">
           <p>

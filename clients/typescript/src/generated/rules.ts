@@ -173,6 +173,9 @@ export const WITHOUT_TRANSFER_FEE = [
   WETH
 ] as const;
 
+/** The note of a quote whose minimum a fee of the token could lower. */
+export const FEE_MAY_RISE = "the minimum holds before a fee on transfer of the buy token: if its owner raises one after this quote, less than the minimum can arrive" as const;
+
 /** Codes after which the same request may succeed. */
 export const TRANSIENT = [
   "INTERNAL_SERVER_ERROR",

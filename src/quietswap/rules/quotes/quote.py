@@ -146,6 +146,15 @@ class BatchForm:
     reason: str | None = None
 
 
+FEE_MAY_RISE = (
+    "the minimum holds before a fee on transfer of the buy token: if its owner raises one after"
+    " this quote, less than the minimum can arrive"
+)
+"""A note: the router compares its own balance, or what the pools paid, and the token may take a
+fee.
+"""
+
+
 class SwapQuote(msgspec.Struct, frozen=True):
     """A complete swap quote. Amounts in smallest units, USD as Decimal, times in Unix ms."""
 

@@ -25,6 +25,7 @@ from quietswap.rules.quotes import at_least, mev, scoring
 from quietswap.rules.quotes.at_least import AtLeast, TriedAmount
 from quietswap.rules.quotes.issued_quote import issued_swap
 from quietswap.rules.quotes.quote import (
+    FEE_MAY_RISE,
     AlternativeRoute,
     BatchForm,
     Route,
@@ -68,12 +69,6 @@ from quietswap.service.relays.relay import Relay
 from quietswap.service.storage.client_usage import UsageStore
 from quietswap.service.storage.orders import OrderStore
 from quietswap.service.storage.quotes import QuoteStore
-
-FEE_MAY_RISE = (
-    "the minimum holds before a fee on transfer of the buy token: if its owner raises one after"
-    " this quote, less than the minimum can arrive"
-)
-"""The router compares its own balance, or what the pools paid, and the token may take a fee."""
 
 
 def notes(

@@ -144,9 +144,7 @@ def _warnings(parts: Container) -> dict[str, str]:
     return {f"relay {one.name}": one.last_miss[1] for one in relays if one.last_miss}
 
 
-async def _checks(
-    parts: Container, reach: ConnectivityProbe, probe: ProbeRelays
-) -> dict[str, str]:
+async def _checks(parts: Container, reach: ConnectivityProbe, probe: ProbeRelays) -> dict[str, str]:
     """Return `ok` or the reason for each dependency. Only the database decides about traffic."""
     settings, outside = parts.settings, parts.outside
     database, node, unreachable, _ = await asyncio.gather(
