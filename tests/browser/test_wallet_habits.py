@@ -74,6 +74,27 @@ def test_a_wallet_that_says_added_and_changes_nothing(
     page.close()
 
 
+class WalletThatAddsNothing(HonestWallet):
+    """Does not know wallet_addEthereumChain."""
+
+    def add_chain(self, chain: Mapping[str, Any]) -> None:
+        raise WalletRefusal(-32601, "the method does not exist")
+
+
+def test_a_wallet_that_cannot_add_the_url_is_shown_it(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    wallet = WalletThatAddsNothing(town, desk.wallet())
+    page = connected(browser, town, wallet)
+    sets_up(page)
+    page.see("The wallet says: The method does not exist.", css("dialog"))
+    page.see("Set this one by hand", css("dialog"))
+    page.wait(role("button", "Copy"))
+    wallet.url = page.text(css("code.url"))
+    page.wait(PRIVATE)
+    page.close()
+
+
 def test_a_person_who_declines(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = RejectingWallet(
         town,

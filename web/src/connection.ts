@@ -14,7 +14,6 @@ export interface Connection {
 
 /** A wallet that shows nothing for so long may be locked. */
 const SILENT_MS = 2_000
-const PENDING = -32002
 
 export interface Wallets {
   all: readonly Wallet[]
@@ -61,7 +60,7 @@ export function useWallets(
       setAsked(undefined)
     } catch (error) {
       if (!isStill()) return
-      const isPending = error instanceof WalletError && error.code === PENDING
+      const isPending = error instanceof WalletError && error.isPending
       setAsked(isPending ? { wallet, isSilent: true } : undefined)
       if (!isPending) setProblem(problemOf(error, wallet))
     } finally {

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { now } from './api'
 import type { Connection } from './connection'
 import { add, create, type Reach, reach } from './privateRpc'
+import { sentence } from './text'
 import { account, ask, askSoon, WalletError } from './wallet'
 
 export type Privacy = 'checking' | 'other chain' | Reach
@@ -91,6 +92,13 @@ export function usePrivacy(connection: Connection | undefined): PrivateSending {
   return { privacy: is, checkedAt: isOfThis ? privacy.at : 0, ...useSetUp(connection, is, check) }
 }
 
+function problemOf(error: unknown, wallet: string): string {
+  if (!(error instanceof WalletError)) return (error as Error).message
+  if (error.isRejection) return 'You declined it. Nothing changed.'
+  if (error.isPending) return `Open ${wallet}: a request waits there.`
+  return `The wallet says: ${sentence(error.message)}`
+}
+
 /** Makes an RPC URL, and asks the wallet to use it. */
 function useSetUp(connection: Connection | undefined, privacy: Privacy, check: () => Promise<void>) {
   const [url, setUrl] = useState<string>()
@@ -118,9 +126,9 @@ function useSetUp(connection: Connection | undefined, privacy: Privacy, check: (
       timer.current = window.setTimeout(() => setUrlShown(true), UNCHANGED_MS)
       await check()
     } catch (error) {
-      const isRejection = error instanceof WalletError && error.isRejection
-      setUrlShown(false)
-      setProblem(isRejection ? 'You declined it. Nothing changed.' : `The wallet says: ${(error as Error).message}`)
+      // a wallet that cannot add it may still take it by hand
+      setUrlShown(error instanceof WalletError && !error.isRejection && !error.isPending)
+      setProblem(problemOf(error, connection.wallet.name))
     } finally {
       setAsking(false)
     }
@@ -131,7 +139,7 @@ function useSetUp(connection: Connection | undefined, privacy: Privacy, check: (
     const chainId = `0x${connection.session.chainId.toString(16)}`
     ask(connection.wallet.provider, 'wallet_switchEthereumChain', [{ chainId }]).then(
       () => void check(),
-      (error: Error) => setProblem(`The wallet did not switch: ${error.message}`),
+      (error: Error) => setProblem(`The wallet says: ${sentence(error.message)}`),
     )
   }
 

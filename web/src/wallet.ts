@@ -63,9 +63,15 @@ export class WalletError extends Error {
   get isRejection(): boolean {
     return this.code === REJECTED
   }
+
+  /** Whether an earlier request waits in the wallet. */
+  get isPending(): boolean {
+    return this.code === PENDING
+  }
 }
 
 const REJECTED = 4001
+const PENDING = -32002
 
 /** One request to the wallet. Raises WalletError. */
 export async function ask<T>(provider: Provider, method: string, params?: unknown): Promise<T> {
