@@ -252,12 +252,17 @@ def test_older_orders_are_read_page_by_page(browser: Browser, town: Town, desk: 
         page.reload()
         page.wait(role("button", "Older orders"))
         assert page.count(orders) == 20
-        page.click("button", "Older orders")
+        wallet.send(revoked)
         desk.until(lambda: page.count(orders) == 21)
+        page.click("button", "Older orders")
+        desk.until(lambda: page.count(orders) == 22)
+        [older] = [url for url in page.call("evaluate", expression=READ) if "offset=20" in url]
+        assert "asOf=21" in older, "the newest one moves no page"
     page.wait(role("button", "Older orders"), "detached")
     page.close()
 
 
+READ = "performance.getEntriesByType('resource').map(({ name }) => name)"
 GROUND = "getComputedStyle(document.body).backgroundColor"
 
 

@@ -37,9 +37,12 @@ export function useOrders(address: string | undefined) {
     const now = new Following(address, changed, setLive)
     following.current = now
     const path = `/api/v1/mev/orders/user/${address}`
+    // the total of the first page: orders that arrive meanwhile move nothing from one page to the next
+    let total = 0
     const page = async (offset: number): Promise<void> => {
       setOlder(undefined)
-      const read = await get<Schemas['OrderHistoryResponse']>(path, { ...HISTORY, offset: `${offset}` })
+      const read = await get<Schemas['OrderHistoryResponse']>(path, { ...HISTORY, offset: `${offset}`, asOf: `${offset && total}` })
+      if (offset === 0) total = read.total
       for (const { orderId } of read.orders) {
         const order = await get<Order>(`/api/v1/mev/orders/${encodeURIComponent(orderId)}`)
         if (isOver) return
