@@ -366,7 +366,7 @@ def test_the_notes_of_a_wrap_are_shown_before_the_wallet_is_asked(
     looked_at(page)
     assert "eth_sendTransaction" not in wallet.asked
     page.click("button", "Wrap 1.5 ETH")
-    page.see("EIP-3607", FAULT)
+    page.see("Your account is a contract, which cannot send this", FAULT)
     assert "eth_sendTransaction" in wallet.asked
     page.close()
 

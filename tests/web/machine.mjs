@@ -12,6 +12,7 @@ const contents = `
   export * from './src/amounts'
   export * from './src/figures'
   export * from './src/ends'
+  export * from './src/refusals'
 `
 const { outputFiles } = buildSync({
   stdin: { contents, resolveDir: folder, loader: 'ts' },

@@ -2,7 +2,7 @@
 
 import { blocks } from '../../clients/typescript/src/stream'
 import type { components } from '../../clients/typescript/src/generated/openapi'
-import { readable, SENTENCE } from './text'
+import { readable, SENTENCE, sentence } from './text'
 
 export type Schemas = components['schemas']
 
@@ -16,7 +16,7 @@ export class ApiError extends Error {
     readonly details: unknown = null,
     readonly status = 0,
   ) {
-    super(readable(message, SENTENCE))
+    super(sentence(readable(message, SENTENCE)))
   }
 }
 

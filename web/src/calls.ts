@@ -9,7 +9,7 @@ import type { Quote } from './quote'
 import { remember, remembered } from './remembered'
 import type { Order } from './stream'
 import { alone, assertWanted, newest, newestTime, type Outcome } from './submit'
-import { readable } from './text'
+import { readable, sentence } from './text'
 import { ask, askSoon, hex, WalletError } from './wallet'
 
 type Trade = Pick<Quote, 'sellToken' | 'buyToken' | 'sellAmount' | 'buyAmount'>
@@ -114,7 +114,7 @@ async function once(connection: Connection, quote: Quote, steps: Steps): Promise
     throw new Error('Another tab of this page asks your wallet already. Nothing was sent.')
   }
   keep(address, batch)
-  if (!pending(address)) throw new CannotBatch('this browser keeps nothing for this page')
+  if (!pending(address)) throw new CannotBatch('This browser keeps nothing for this page.')
   steps.asks?.(after)
   try {
     const answer = await askForCalls(connection, quote, batch.id)
@@ -128,7 +128,7 @@ async function once(connection: Connection, quote: Quote, steps: Steps): Promise
     const has = await ordersOf(connection, batch)
     if (!has?.length) {
       if (isRejection || CANNOT.includes(code ?? 0)) keep(address, undefined)
-      if (CANNOT.includes(code ?? 0)) throw new CannotBatch(message)
+      if (CANNOT.includes(code ?? 0)) throw new CannotBatch(`The wallet says: ${sentence(message)}`)
       throw error
     }
   }
@@ -312,7 +312,7 @@ export function useCalls(connection: Connection | undefined, quote: Quote | unde
       take(pending(address), 'open')
       if (!(error instanceof CannotBatch)) throw error
       setCan(false)
-      throw new Error(`Your wallet cannot do it in one transaction (${error.message}). Nothing was sent. Go on in two steps.`)
+      throw new Error(`Your wallet cannot do it in one transaction. Nothing was sent. Go on in two steps. ${error.message}`)
     }
   }
 

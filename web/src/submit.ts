@@ -4,6 +4,7 @@ import { show } from './amounts'
 import { get, now, type Schemas } from './api'
 import type { Connection } from './connection'
 import { assertPrivate } from './privacy'
+import { refusalText } from './refusals'
 import { remember, remembered } from './remembered'
 import { isUnsent, type Order, orderOf } from './stream'
 import { sentence } from './text'
@@ -188,14 +189,10 @@ export const forget = (txHash: string | undefined): void => remember(`sent.${txH
 /** Wei per gas unit of a replacement: an eighth more, relays want a tenth. */
 export const raised = (maxFeePerGas: string): string => String((BigInt(maxFeePerGas) * 9n + 7n) / 8n)
 
-/** The service's words about a transaction that no relay got, in an answer of its private URL. */
-const NOT_SENT = /not sent anywhere: ([^"]+)/
-
 /** The sentence for a person about a transaction that was not sent, or not found again. `wallet`: its name, if nothing was sent. */
 export function failureText(error: unknown, wallet?: string): string {
   if (!(error instanceof WalletError)) return (error as Error).message
   if (error.isRejection && wallet !== undefined) return `You declined it in ${wallet}. Nothing was sent.`
-  const [, why] = NOT_SENT.exec(error.message) ?? []
-  if (why === undefined || wallet === undefined) return `The wallet says: ${sentence(error.message)}`
-  return `Nothing was sent. The service says: ${sentence(why)}`
+  const refused = wallet === undefined ? undefined : refusalText(error.message)
+  return refused ?? `The wallet says: ${sentence(error.message)}`
 }
