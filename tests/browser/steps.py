@@ -124,11 +124,11 @@ def approved(page: Page, exact: str = "1", symbol: str = "WETH") -> None:
     either = css("main[data-state=approve], main[data-state=ready], main[data-state=guard]")
     for _ in VENDORS:
         page.wait(either)
-        if page.count(role("button", f"Approve exactly {exact} {symbol}")) == 0:
+        approve = f"Approve exactly {exact} {symbol}"
+        if page.count(role("button", approve)) == 0:
             break
-        page.click("button", f"Approve exactly {exact} {symbol}")
-        state(page, "waiting")
-        page.wait(css("main[data-state=waiting]"), "detached")
+        page.click("button", approve)
+        page.wait(role("button", approve), "detached")  # a block may have it before anybody looks
     page.wait(QUOTE)
 
 
