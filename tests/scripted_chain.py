@@ -146,7 +146,7 @@ class ScriptedChain:
         chain = self.fork or self.blocks
         return chain[: len(chain) - self.lag]
 
-    async def head(self) -> Head:
+    async def head(self, max_age_s: float | None = None) -> Head:
         tip = self._seen("head")[-1]
         return Head(
             tip.number,
@@ -218,6 +218,12 @@ class ScriptedChain:
     ) -> tuple[WalletSnapshot, DryRun]:
         self._seen("wallet")
         return self.facts, self.dry_run
+
+    async def wallet_and_gas(
+        self, wallet: Address, token: Address, params: UnsignedTransaction
+    ) -> tuple[Head, WalletSnapshot, int | None]:
+        head, facts = await self.head(), await self.wallet(wallet, token, token)
+        return head, facts, None if self.dry_run.succeeded is False else self.gas
 
     async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
         self._seen("estimate_gas")

@@ -73,6 +73,20 @@ async def test_the_facts_and_the_run_are_one_round_trip(
     assert run == DryRun(True, 2 * AMOUNT)
 
 
+@pytest.mark.parametrize(("blocks", "trips"), [(0, 1), (1, 2)])
+async def test_a_head_that_the_tracker_has_read_is_no_trip_of_its_own(
+    small: SmallChain, monkeypatch: pytest.MonkeyPatch, blocks: int, trips: int
+) -> None:
+    """A block that came since costs one more: its header comes with the first run."""
+    await small.chain.head()
+    small.clock.advance(3)
+    if blocks:
+        await small.mine(blocks)
+    seen = Counting(small, monkeypatch)
+    _, run = await small.chain.wallet_and_dry_run(swap(), ORDINARY.address, Address(VENUE))
+    assert (len(seen.batches), run) == (trips, DryRun(True, 2 * AMOUNT))
+
+
 async def test_a_swap_behind_another_open_one_is_run_all_the_same(small: SmallChain) -> None:
     [run] = await small.chain.dry_runs([swap(nonce=99)])
     assert run.succeeded is True

@@ -215,10 +215,11 @@ async def test_nobody_asks_without_candidates(small: SmallChain) -> None:
 
 
 async def test_round_trips(small: SmallChain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Head with holdings, probe, stored words, simulation.
+    """Head with holdings and stored words, then the simulation.
 
-    The head comes with the holdings: one that is remembered may be a block behind them. The probe
-    once per token, neither probe nor words when the wallet is ready.
+    The head comes with the holdings: one that is remembered may be a block behind them. What tells
+    where a token stores them comes with its metadata, and no words of a wallet that was ready
+    before.
     """
     batches: list[list[str]] = []
     batch = NodeRpcClient.batch
@@ -231,10 +232,13 @@ async def test_round_trips(small: SmallChain, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(NodeRpcClient, "batch", counting)
     look = ["eth_getBlockByNumber", *["eth_getTransactionCount"] * 2]
     look += ["eth_getBalance", "eth_getCode", "eth_call"]
-    probe, words = ["eth_simulateV1"], ["eth_getStorageAt"] * 2
+    token = ["eth_getBlockByNumber", "eth_call", "eth_simulateV1"]
+    words = ["eth_getStorageAt"] * 2
     swaps = ["eth_simulateV1"] * (1 + 3)
     routes = [paying(ORDINARY, 1)] * 3
-    await simulate_once(small.chain, asking(ORDINARY), routes)
+    await small.chain.token(ORDINARY.address)
+    await small.chain.head()
     await simulate_once(small.chain, asking(ORDINARY), routes)
     await simulate_once(small.chain, asking(ORDINARY, WALLET), routes)
-    assert batches == [look, probe, words, swaps, look, words, swaps, look, swaps]
+    await simulate_once(small.chain, asking(ORDINARY, WALLET), routes)
+    assert batches == [token, look + words, swaps, look + words, swaps, look, swaps]

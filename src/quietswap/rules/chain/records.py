@@ -205,6 +205,13 @@ class Receipt:
     movements: Movements | None = None
 
 
+TRACKED_HEAD_S = 4.0
+"""An age of the head at which the tracker, which reads it every 3 s, has nearly always renewed it.
+
+Who takes such a head reads the latest one beside what it asks next, and compares.
+"""
+
+
 class ChainReader(Protocol):
     """The operator's nodes. Every method raises NodeUnavailable if there is no valid response."""
 
@@ -229,6 +236,14 @@ class ChainReader(Protocol):
 
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
         """Return head, nonce, ETH, token balance and allowance in one round trip."""
+
+    async def wallet_and_gas(
+        self, wallet: Address, token: Address, params: UnsignedTransaction
+    ) -> tuple[Head, WalletSnapshot, int | None]:
+        """Return head, facts and the gas that a call uses, in one round trip.
+
+        The allowance is that of the token itself. None where `estimate_gas` has to say why.
+        """
 
     async def wallet_and_dry_run(
         self, swap: SignedSwap, token: Address, spender: Address

@@ -7,6 +7,7 @@ from contextlib import suppress
 from cachetools import TTLCache
 
 from quietswap.rules.chain.records import (
+    TRACKED_HEAD_S,
     AccountState,
     Block,
     CallReverts,
@@ -39,7 +40,7 @@ from quietswap.service.node.lagging_backends import NewestBlock, from_block, lat
 from quietswap.service.node.multicall import ViewCall
 from quietswap.service.node.receipts import read_receipts
 from quietswap.service.node.rpc import NodeRpcClient
-from quietswap.service.node.simulation.overrides import SimulationUnsupported
+from quietswap.service.node.simulation.overrides import SimulationUnsupported, probe_call
 from quietswap.service.node.simulation.simulator import SwapSimulator
 from quietswap.service.node.work import TokenCosts, shared
 
@@ -113,7 +114,7 @@ class NodeChain:
     async def head(self, max_age_s: float | None = None) -> Head:
         """Return a head at most `max_age_s` old, or `head_ttl_s`. Concurrent callers share a call.
 
-        Every read of a wallet for a quote renews it.
+        Every read of a wallet, for a quote or an order, renews it.
         """
         ttl_s = self._head_ttl_s if max_age_s is None else max_age_s
         if self._head and self._clock.monotonic() - self._head[1] < ttl_s:
@@ -130,13 +131,19 @@ class NodeChain:
             await lagging_backends.pause(self._clock, attempt)
             asked_at = self._clock.monotonic()
             header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
-            head = reads.head(header)
-            self.time.measure(head.number, head.time)
+            head = self._keep(header, asked_at)
             answers.append((head, results))
             if self._newest.has(head.number):
-                self._head = head, asked_at
                 return answers[-1]
         return max(answers, key=lambda answer: answer[0].number)
+
+    def _keep(self, header: Result, asked_at: float) -> Head:
+        """Return the head of a header, and keep it unless the backend was late."""
+        head = reads.head(header)
+        self.time.measure(head.number, head.time)
+        if self._newest.has(head.number):
+            self._head = head, asked_at
+        return head
 
     async def next_fork(self, after_s: int) -> int | None:
         if None not in self._forks:
@@ -175,8 +182,13 @@ class NodeChain:
             with suppress(KeyError):
                 known[address] = self._tokens[address]
         missing = {one: metadata.views(one) for one in addresses if one not in known}
-        calls = [multicall.call(views, gas=_VIEWS_GAS) for views in missing.values()]
-        for address, result in zip(missing, await self._rpc.batch(calls), strict=True):
+        views = [multicall.call(each, gas=_VIEWS_GAS) for each in missing.values()]
+        probes = [probe_call(one) for one in missing] if self.can_simulate else []
+        results = await self._beside_head([*views, *probes])
+        for address, result in zip(missing, results[len(missing) :], strict=False):
+            with suppress(SimulationUnsupported, NodeUnavailable):  # asked again where needed
+                self._simulator.layouts.learn(address, result)
+        for address, result in zip(missing, results[: len(missing)], strict=True):
             if isinstance(result, RpcErrorObject) and result.is_verdict:
                 await multicall.require_runs(self._rpc)
                 token = None  # its views use all the gas they get
@@ -186,6 +198,16 @@ class NodeChain:
             known[address] = self._tokens[address] = token
         return [known[address] for address in addresses]
 
+    async def _beside_head(self, calls: Sequence[RpcCall]) -> list[Result]:
+        """Return the results of calls; the head that a quote needs next is read with them."""
+        if not calls:
+            return []
+        asked_at = self._clock.monotonic()
+        header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
+        with suppress(NodeUnavailable):
+            self._keep(header, asked_at)
+        return results
+
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
         for attempt in range(lagging_backends.BACKENDS):
             await lagging_backends.pause(self._clock, attempt)
@@ -193,6 +215,16 @@ class NodeChain:
             if self._newest.has(facts.head):
                 return facts
         raise late(self._newest.number)
+
+    async def wallet_and_gas(
+        self, wallet: Address, token: Address, params: UnsignedTransaction
+    ) -> tuple[Head, WalletSnapshot, int | None]:
+        estimate = RpcCall("eth_estimateGas", (_call_object(wallet, params), "latest"))
+        head, [*answers, gas] = await self._at_head([*_facts_calls(wallet, token, token), estimate])
+        if not self._newest.has(head.number):
+            raise late(self._newest.number)
+        used = reads.quantity(gas) if reads.is_quantity(gas) else None
+        return head, _facts(answers), used
 
     async def wallet_and_dry_run(
         self, swap: SignedSwap, token: Address, spender: Address
@@ -229,17 +261,32 @@ class NodeChain:
     async def _run_on_latest(
         self, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
     ) -> tuple[list[DryRun], list[Result]]:
-        """Run all on the cached head, and again on a newer one if one fails or `others`, the facts
-        of the wallet, are of a newer block: it may contain an approval, or new code of the wallet.
+        """Run all on the cached head, and again on the latest if that is another block: it may
+        contain an approval, or new code of the wallet.
+
+        The same batch reads the latest header, so that a head as old as the tracker's is no risk.
+        `others` are empty, or the facts of a wallet.
         """
-        head = await self.head()
-        runs, answers = await self._run_on(head, swaps, others)
-        is_late = bool(others) and _facts(answers).head > head.number
-        if is_late or any(run.succeeded is False for run in runs):
-            latest = await self._in_flight(None, self._ask_head)
+        head = await self.head(TRACKED_HEAD_S)
+        runs, latest, answers = await self._run_beside(head, swaps, others)
+        facts_at = _facts(answers).head if others else 0
+        if latest.hash != head.hash and latest.number >= max(head.number, facts_at):
+            head = latest
+            runs, _, answers = await self._run_beside(head, swaps, others)
+            facts_at = _facts(answers).head if others else 0
+        if facts_at > head.number or any(run.succeeded is False for run in runs):
+            latest = await self._in_flight(None, self._ask_head)  # a backend may have been late
             if latest.hash != head.hash:
                 runs, answers = await self._run_on(latest, swaps, others)
         return runs, answers
+
+    async def _run_beside(
+        self, head: Head, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
+    ) -> tuple[list[DryRun], Head, list[Result]]:
+        """Run all on `head`; return the latest head, too, which is kept."""
+        asked_at = self._clock.monotonic()
+        runs, [header, *answers] = await self._run_on(head, swaps, [_LATEST_HEADER, *others])
+        return runs, self._keep(header, asked_at), answers
 
     async def _run_on(
         self, head: Head, swaps: Sequence[SignedSwap], others: Sequence[RpcCall]
@@ -275,9 +322,10 @@ class NodeChain:
                 RpcCall("eth_getBalance", (wallet, "latest")),
                 RpcCall("eth_getCode", (wallet, "latest")),
                 multicall.call(views, gas=_VIEWS_GAS),
+                *self._simulator.reads_ahead(request, spenders),
             ]
         )
-        latest, pending, wei, code, answers = results
+        latest, pending, wei, code, answers, *ahead = results
         if isinstance(answers, RpcErrorObject) and answers.is_verdict:
             raise UnreadableToken("its balances cannot be read")
         held, *allowed = map(erc20.read_uint, multicall.answers(answers, len(views)))
@@ -295,6 +343,7 @@ class NodeChain:
                 allowances,
                 reads.hex_bytes(code),
             ),
+            ahead,
         )
 
     async def _with_mempool(self, wallet: Address, latest: Result, pending: Result) -> int:
@@ -317,13 +366,7 @@ class NodeChain:
         return genuine
 
     async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
-        call = {
-            "from": wallet,
-            "to": params.to,
-            "data": "0x" + params.data.hex(),
-            "value": hex(params.value),
-        }
-        calls = [RpcCall("eth_estimateGas", (call, "latest"))]
+        calls = [RpcCall("eth_estimateGas", (_call_object(wallet, params), "latest"))]
         [result] = await self._recent(calls)
         if isinstance(result, RpcErrorObject):
             await self.newest_number()  # an older block may lack an approval
@@ -393,6 +436,15 @@ class NodeChain:
         for start in range(0, len(calls), self._room):
             results += await self._recent(calls[start : start + self._room])
         return results
+
+
+def _call_object(wallet: Address, params: UnsignedTransaction) -> dict[str, str]:
+    return {
+        "from": wallet,
+        "to": params.to,
+        "data": "0x" + params.data.hex(),
+        "value": hex(params.value),
+    }
 
 
 def _facts_calls(wallet: Address, token: Address, spender: Address) -> list[RpcCall]:

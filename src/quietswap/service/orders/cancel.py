@@ -123,11 +123,13 @@ class CancelOrder:
 
     async def _quote(self, order: Order) -> CancelQuote:
         core, relay = self._core, self._core.relay(order.tier)
-        head = await core.chain.head()
-        facts = await core.chain.wallet(order.wallet, WETH, WETH)
+        call = empty_transfer(order.wallet)
+        head, facts, gas = await core.chain.wallet_and_gas(order.wallet, WETH, call)
         if order.nonce < facts.nonce:
             raise _too_late(order.nonce, facts.nonce)
-        gas_limit = cancel_gas(await self._gas(order.wallet) if facts.code else None)
+        if facts.code and gas is None:
+            gas = await self._gas(order.wallet)
+        gas_limit = cancel_gas(gas if facts.code else None)
         rivals = await self._core.orders.at_nonce(order.wallet, order.nonce)
         caps = [fee_cap(one) for one in (order, *rivals)]
         now = core.clock.now_ms()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from quietswap.rules.chain.records import CallReverts, ChainReader, Head, WalletSnapshot
+from quietswap.rules.chain.records import CallReverts, ChainReader, WalletSnapshot
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.orders.checks import CONTRACT_NOTE, WRAP_QUOTE, is_contract, would_revert
 from quietswap.rules.quotes.issued_quote import issued_wrap
@@ -57,10 +57,16 @@ class QuoteWrap:
         return quote
 
     async def _quote(self, ask: WrapQuoteRequest) -> WrapQuote:
-        head = await self.chain.head()
+        probe = _params(ask.operation, ask.amount, fees.WRAP_GAS_FLOOR, 0)
+        head, facts, gas = await self.chain.wallet_and_gas(ask.wallet, WETH, probe)
         await require_no_fork(self.chain, head.time)
-        facts = await self.chain.wallet(ask.wallet, WETH, WETH)
-        gas = await self._gas(ask, facts, head)
+        if not _covers(facts, ask):
+            gas = None
+        elif gas is None:
+            gas = await self._estimate(ask.wallet, probe)
+        if gas is None:
+            first = fees.NEW_SLOT_GAS if head.is_amsterdam and _is_wrap(ask) else 0
+            gas = TYPICAL_GAS[ask.operation] + first
         limit = fees.gas_limit_for(gas, fees.WRAP_GAS_FLOOR)
         now = self.clock.now_ms()
         value = value_of(ask.operation, ask.amount)
@@ -85,24 +91,24 @@ class QuoteWrap:
             notes=(CONTRACT_NOTE,) if is_contract(facts.code) else (),
         )
 
-    async def _gas(self, ask: WrapQuoteRequest, facts: WalletSnapshot, head: Head) -> int:
-        """Return the node's estimate, or the typical use while the wallet cannot cover the call.
+    async def _estimate(self, wallet: Address, probe: UnsignedTransaction) -> int | None:
+        """Return the node's estimate of a call that failed in the batch.
 
         Raises ValidationError with reason WOULD_REVERT: the wallet's code may refuse the ETH.
         """
-        is_wrap = ask.operation is WrapOperation.WRAP
-        balance = facts.eth_balance if is_wrap else facts.token_balance
-        estimate = None
-        if balance >= ask.amount:
-            probe = _params(ask.operation, ask.amount, fees.WRAP_GAS_FLOOR, 0)
-            try:
-                estimate = await self.chain.estimate_gas(ask.wallet, probe)
-            except CallReverts as error:
-                raise would_revert(WRAP_QUOTE, str(error)) from error
-        if estimate is not None:
-            return estimate
-        first = fees.NEW_SLOT_GAS if is_wrap and head.is_amsterdam else 0
-        return TYPICAL_GAS[ask.operation] + first
+        try:
+            return await self.chain.estimate_gas(wallet, probe)
+        except CallReverts as error:
+            raise would_revert(WRAP_QUOTE, str(error)) from error
+
+
+def _is_wrap(ask: WrapQuoteRequest) -> bool:
+    return ask.operation is WrapOperation.WRAP
+
+
+def _covers(facts: WalletSnapshot, ask: WrapQuoteRequest) -> bool:
+    """Return whether the wallet has the amount; if not, the typical gas is told."""
+    return (facts.eth_balance if _is_wrap(ask) else facts.token_balance) >= ask.amount
 
 
 def _params(operation: WrapOperation, amount: int, gas_limit: int, cap: int) -> UnsignedTransaction:

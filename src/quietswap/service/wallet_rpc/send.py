@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from quietswap.rules.chain.records import DryRun, NodeUnavailable, signed_swap
+from quietswap.rules.chain.records import (
+    TRACKED_HEAD_S,
+    DryRun,
+    Head,
+    NodeUnavailable,
+    signed_swap,
+)
 from quietswap.rules.errors.base import ProviderUnavailable, RequestError
 from quietswap.rules.errors.requests import (
     InvalidSignature,
@@ -183,9 +189,8 @@ class SendRawTransaction:
         self, token: WalletRpcToken, signed: SignedTransaction, known: Order | None
     ) -> tuple[MatchedTransaction, PreflightResult]:
         core = self.core
-        head = await core.chain.head()
-        rules.check_intrinsic_gas(signed, is_amsterdam=head.is_amsterdam)
-        rules.check_fee(signed, head.next_base_fee, self.match.policy.max_fee_per_gas)
+        head = await core.chain.head(TRACKED_HEAD_S)
+        self._check_price(signed, head)
         own = await core.orders.own_nonces(token.client_id, signed.sender)
         match = await self.match(token, signed, own, known)
         rules.check_bump(signed, [fee_cap(order) for order in match.replaces])
@@ -195,9 +200,15 @@ class SendRawTransaction:
             latest = await core.chain.nonces([signed.sender])
             await core.check_gap(signed, latest[signed.sender], own)
         ready = await self._preflight(signed, match, own)
+        if ready.head > head.number:  # a block came, which the preflight has read
+            self._check_price(signed, await core.chain.head())
         if not match.replaces:
             await core.check_gap(signed, ready.nonce, own)
         return match, ready
+
+    def _check_price(self, signed: SignedTransaction, head: Head) -> None:
+        rules.check_intrinsic_gas(signed, is_amsterdam=head.is_amsterdam)
+        rules.check_fee(signed, head.next_base_fee, self.match.policy.max_fee_per_gas)
 
     async def _preflight(
         self, signed: SignedTransaction, found: MatchedTransaction, own: OwnNonces

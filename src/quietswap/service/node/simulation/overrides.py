@@ -3,12 +3,12 @@
 Existing balances and allowances that suffice are not overridden.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from cachetools import TLRUCache
+from cachetools import TLRUCache, TTLCache
 
 from quietswap.rules.chain.records import AccountState
-from quietswap.rules.chain.rpc_wire import RpcCall, RpcErrorObject, hex_bytes, value
+from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject, hex_bytes, value
 from quietswap.rules.quotes.quote import RouteRequest
 from quietswap.rules.tokens import erc20
 from quietswap.rules.trial import codec, next_block
@@ -29,6 +29,8 @@ from quietswap.service.node.rpc import NodeReads, NodeRpcClient
 _LAYOUT_TTL_S = 3600.0
 _UNKNOWN_TTL_S = 600.0
 _LAYOUTS_CACHED = 10_000
+_COVERED_TTL_S = 600.0
+"""How long a wallet that needed no override is taken to need none. One that does waits longer."""
 
 
 class SimulationUnsupported(Exception):
@@ -52,7 +54,19 @@ class StorageLayouts:
         """Return the slots of a token, cached. Raises NodeUnavailable and SimulationUnsupported."""
         layout = self._known.get(token)
         if layout is None:
-            layout = self._known[token] = await _probed(token, nodes)
+            [result] = await nodes.batch([probe_call(token)])
+            layout = self.learn(token, result)
+        return layout
+
+    def known(self, token: Address) -> TokenStorageLayout | None:
+        return self._known.get(token)
+
+    def learn(self, token: Address, result: Result) -> TokenStorageLayout:
+        """Keep what the answer to `probe_call` shows. Raises as `of`."""
+        if isinstance(result, RpcErrorObject) and result.is_unsupported:
+            raise SimulationUnsupported
+        balance, allowance = codec.read_calls(result, len(_PROBES))
+        layout = self._known[token] = identify(balance.number, allowance.number)
         return layout
 
 
@@ -61,13 +75,31 @@ class StateOverrideBuilder:
         self._rpc = rpc
         self._below = below
         self._clock = clock
-        self._layouts = StorageLayouts(clock)
+        self.layouts = StorageLayouts(clock)
+        self._covered: TTLCache[tuple[Address, Address], bool]
+        self._covered = TTLCache(_LAYOUTS_CACHED, _COVERED_TTL_S, timer=clock.monotonic)
 
-    async def prepare(self, request: RouteRequest, sender: AccountState, tag: str) -> StateOverride:
+    def reads_ahead(self, request: RouteRequest, spenders: Sequence[Address]) -> list[RpcCall]:
+        """Return what `prepare` needs beside the state of the wallet, at the latest block.
+
+        Nothing for a wallet that needed no override lately, or for a token whose layout is unknown.
+        """
+        token, owner = request.sell.address, request.wallet
+        if (owner, token) in self._covered:
+            return []
+        layout = self.layouts.known(token)
+        if layout is None:
+            return []
+        return [_word_call(token, slot, "latest") for slot in _slots(layout, owner, spenders)]
+
+    async def prepare(
+        self, request: RouteRequest, sender: AccountState, tag: str, ahead: Sequence[Result] = ()
+    ) -> StateOverride:
         """Return the necessary overrides. Raises NodeUnavailable and SimulationUnsupported.
 
-        `sender` is what the wallet has at block `tag`: stored words of another block may contain
-        another balance, and the token would then not return the overridden number.
+        `ahead` are the answers to `reads_ahead`, in a batch with `sender`, which is what the wallet
+        has at block `tag`: stored words of another block may contain another balance, and the token
+        would then not return the overridden number.
 
         Overridden amounts are random: the exact sell amount would let a contract detect the
         simulation.
@@ -75,9 +107,11 @@ class StateOverrideBuilder:
         amount, owner = request.sell_amount, request.wallet
         unapproved = [s for s, allowed in sender.allowances.items() if allowed < amount]
         balance_lacks = sender.sell_balance < amount
+        token = request.sell.address
         if not balance_lacks and not unapproved:
+            self._covered[owner, token] = True
             return StateOverride()
-        layout = await self._layouts.of(request.sell.address, self._rpc)
+        layout, stored = await self._layout(request, list(sender.allowances), ahead)
         places: list[tuple[int, int] | None] = [None] * (1 + len(unapproved))
         if balance_lacks and layout.balance:
             places[0] = layout.balance.balance(owner), sender.sell_balance
@@ -85,30 +119,28 @@ class StateOverrideBuilder:
             for i, s in enumerate(unapproved, start=1):
                 places[i] = layout.allowance.allowance(owner, s), sender.allowances[s]
         needed = [next_block.plausible_amount(amount, self._below) for _ in places]
-        balance, *allowances = await self._raised(request.sell.address, places, needed, tag)
+        raised = _raised(places, needed, stored)
+        if any(place and not override for place, override in zip(places, raised, strict=True)):
+            slots = [place[0] for place in places if place]  # another block came meanwhile
+            stored = dict(zip(slots, await self._stored(token, slots, tag), strict=True))
+            raised = _raised(places, needed, stored)
+        balance, *allowances = raised
         return StateOverride(balance_lacks, balance, dict(zip(unapproved, allowances, strict=True)))
 
-    async def _raised(
-        self,
-        token: Address,
-        places: Sequence[tuple[int, int] | None],
-        needed: Sequence[int],
-        tag: str,
-    ) -> list[SlotOverride | None]:
-        """Return the override of each (slot, current number) to the needed number."""
-        stored = iter(await self._stored(token, [place[0] for place in places if place], tag))
-        raised: list[SlotOverride | None] = []
-        for place, number in zip(places, needed, strict=True):
-            lifted = raised_slot(next(stored), place[1], number) if place else None
-            if place is None or lifted is None:
-                raised.append(None)
-            else:
-                raised.append(SlotOverride(place[0], lifted, number))
-        return raised
+    async def _layout(
+        self, request: RouteRequest, spenders: Sequence[Address], ahead: Sequence[Result]
+    ) -> tuple[TokenStorageLayout, Mapping[int, int]]:
+        """Return the slots of the sell token, and the words in them as far as `ahead` has them."""
+        token = request.sell.address
+        layout = await self.layouts.of(token, self._rpc)
+        slots = _slots(layout, request.wallet, spenders)
+        if len(slots) != len(ahead) or any(isinstance(one, RpcErrorObject) for one in ahead):
+            return layout, {}
+        return layout, {s: _word(value(one, str)) for s, one in zip(slots, ahead, strict=True)}
 
     async def _stored(self, token: Address, slots: Sequence[int], tag: str) -> list[int]:
         """Return the words at block `tag`, or at the latest if a node does not have that block."""
-        calls = [RpcCall("eth_getStorageAt", (token, codec.hex_word(slot), tag)) for slot in slots]
+        calls = [_word_call(token, slot, tag) for slot in slots]
         results = await self._rpc.batch(calls)
         if tag != "latest" and any(isinstance(result, RpcErrorObject) for result in results):
             results = await from_block(self._rpc, self._clock, int(tag, 16), calls)
@@ -117,18 +149,42 @@ class StateOverrideBuilder:
         return [_word(value(result, str)) for result in results]
 
 
-async def _probed(token: Address, nodes: NodeReads) -> TokenStorageLayout:
-    reads = [erc20.balance_of(PROBE_OWNER), erc20.allowance(PROBE_OWNER, PROBE_SPENDER)]
+def _raised(
+    places: Sequence[tuple[int, int] | None], needed: Sequence[int], stored: Mapping[int, int]
+) -> list[SlotOverride | None]:
+    """Return the override of each (slot, current number) to the needed number.
+
+    None where the stored word is not known, or does not hold the current number.
+    """
+    raised: list[SlotOverride | None] = []
+    for place, number in zip(places, needed, strict=True):
+        word = stored.get(place[0]) if place else None
+        lifted = raised_slot(word, place[1], number) if place and word is not None else None
+        raised.append(SlotOverride(place[0], lifted, number) if place and lifted else None)
+    return raised
+
+
+def _slots(layout: TokenStorageLayout, owner: Address, spenders: Sequence[Address]) -> list[int]:
+    balance = [layout.balance.balance(owner)] if layout.balance else []
+    if layout.allowance is None:
+        return balance
+    return [*balance, *(layout.allowance.allowance(owner, spender) for spender in spenders)]
+
+
+def _word_call(token: Address, slot: int, tag: str) -> RpcCall:
+    return RpcCall("eth_getStorageAt", (token, codec.hex_word(slot), tag))
+
+
+_PROBES = (erc20.balance_of(PROBE_OWNER), erc20.allowance(PROBE_OWNER, PROBE_SPENDER))
+
+
+def probe_call(token: Address) -> RpcCall:
+    """Return the simulation that shows where a token stores balances and allowances."""
     probe = {codec.hex_word(slot): codec.hex_word(word) for slot, word in slot_probe().items()}
-    call = codec.simulation_call(
+    return codec.simulation_call(
         {token: {"stateDiff": probe}},
-        [{"to": token, "data": "0x" + data.hex(), "gas": hex(codec.VIEW_GAS)} for data in reads],
+        [{"to": token, "data": "0x" + data.hex(), "gas": hex(codec.VIEW_GAS)} for data in _PROBES],
     )
-    [result] = await nodes.batch([call])
-    if isinstance(result, RpcErrorObject) and result.is_unsupported:
-        raise SimulationUnsupported
-    balance, allowance = codec.read_calls(result, len(reads))
-    return identify(balance.number, allowance.number)
 
 
 def _word(text: str) -> int:

@@ -18,12 +18,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from quietswap.rules.chain.records import AccountState, Head, NodeUnavailable, SimulationResult
-from quietswap.rules.chain.rpc_wire import RpcCall
+from quietswap.rules.chain.rpc_wire import Result, RpcCall
 from quietswap.rules.quotes.quote import Route, RouteRequest
 from quietswap.rules.trial import codec, next_block, routes
 from quietswap.rules.trial.batched import BatchedSwapCodec
 from quietswap.rules.trial.routes import measures_itself
 from quietswap.rules.tx import fees
+from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import CircuitBreaker
 from quietswap.service.node.rpc import NodeRpcClient
@@ -81,8 +82,16 @@ class SwapSimulator:
         """False for 3 s after the nodes reported that they do not support eth_simulateV1."""
         return not self._unsupported.is_open
 
+    @property
+    def layouts(self) -> overrides.StorageLayouts:
+        return self._override_builder.layouts
+
+    def reads_ahead(self, request: RouteRequest, spenders: Sequence[Address]) -> list[RpcCall]:
+        """Return what overrides need, to be read in one batch with the wallet's state."""
+        return self._override_builder.reads_ahead(request, spenders) if self.can_simulate else []
+
     async def prepare_simulation(
-        self, request: RouteRequest, head: Head, sender: AccountState
+        self, request: RouteRequest, head: Head, sender: AccountState, ahead: Sequence[Result] = ()
     ) -> "PreparedSwapSimulation":
         """Return the prepared simulation with its overrides. A failure of the node never raises."""
         trials: routes.RouteSimulationCodec | str
@@ -90,7 +99,7 @@ class SwapSimulator:
             if not self.can_simulate:
                 raise overrides.SimulationUnsupported
             tag = self.blocks.tag(head)
-            override = await self._override_builder.prepare(request, sender, tag)
+            override = await self._override_builder.prepare(request, sender, tag, ahead)
         except overrides.SimulationUnsupported:
             trials = self.pause_simulation()
         except NodeUnavailable as error:
