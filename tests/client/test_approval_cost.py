@@ -41,7 +41,7 @@ def test_a_reset_before_it_is_paid_too(client: QuietswapClient, node: FakeChain)
 def test_an_approval_that_reverts_in_any_case_has_no_cost(
     client: QuietswapClient, node: FakeChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def reverts(_: object) -> str:
+    def reverts(*_: object) -> str:
         raise NodeSays("execution reverted")
 
     monkeypatch.setattr(node, "eth_estimateGas", reverts)

@@ -15,6 +15,7 @@ from quietswap.rules.foreign_text import visible
 
 if TYPE_CHECKING:
     from quietswap.client import QuietswapClient
+    from quietswap.client.flows.effects import Flow
     from quietswap.rules.contract.tokens import TokenEntry
 
 _PERCENT = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,6}))?%")
@@ -121,17 +122,13 @@ def units_of(
         return tokens.parse_amount(text, token)
     if context.rpc_url is None:
         raise click.UsageError(f"{text}: your own node has the balance: give --rpc-url, or digits")
-    from quietswap.client import node_calls
-    from quietswap.client.flows.approvals import require_mainnet
+    from quietswap.client.flows.moment import at_one_moment
 
-    client.run(require_mainnet())
-    if token != ETHER:
-        held = client.node(node_calls.token_balance(token.address, wallet))
-        units = held * share.numerator // share.denominator
-    else:
-        held = client.node(node_calls.eth_balance(wallet))
-        kept = _KEPT_GAS * (2 * client.node(node_calls.BASE_FEE) + _HEADROOM)
-        units = min(held * share.numerator // share.denominator, held - kept)
+    held, base_fee = client.run(at_one_moment(_balance(token, wallet)))
+    units = held * share.numerator // share.denominator
+    if token == ETHER:
+        kept = _KEPT_GAS * (2 * base_fee + _HEADROOM)
+        units = min(units, held - kept)
         if units == held - kept > 0:
             kept_text = f"keeps {ETHER.at_most(kept, 6)} for the gas of this"
             context.say(f"{kept_text}, and of an approval and a swap", "yellow")
@@ -139,6 +136,21 @@ def units_of(
         has = replace(token, raw=False).show(held)
         raise click.UsageError(f"{text}: the wallet holds {has}, too little")
     return units
+
+
+def _balance(token: DisplayToken, wallet: str) -> "Flow[tuple[int, int]]":
+    """Return a balance, and the base fee in wei per gas, at the caller's own node."""
+    from quietswap.client import node_calls
+    from quietswap.client.flows.approvals import require_mainnet
+    from quietswap.client.flows.effects import perform
+    from quietswap.client.flows.moment import read_ahead
+
+    balance = node_calls.eth_balance(wallet)
+    if token != ETHER:
+        balance = node_calls.token_balance(token.address, wallet)
+    yield from read_ahead(node_calls.CHAIN_ID, balance, node_calls.BASE_FEE)
+    yield from require_mainnet()
+    return (yield from perform(balance)), (yield from perform(node_calls.BASE_FEE))
 
 
 def _share(text: str) -> Fraction | None:

@@ -136,17 +136,15 @@ def by_address(
 
 def token_at(address: str, *, by_node: bool) -> "Flow[DisplayToken]":
     """Return a built-in token, or another by the node or the service. Raises click.UsageError."""
-    from quietswap.client import api_calls, node_calls
-    from quietswap.client.flows.approvals import require_mainnet
+    from quietswap.client import api_calls
     from quietswap.client.flows.effects import perform
+    from quietswap.client.flows.moment import at_one_moment
 
     if address in _BY_ADDRESS:
         return _BY_ADDRESS[address]
     decimals: int | None = None
     if by_node:
-        yield from require_mainnet()
-        decimals = yield from perform(node_calls.decimals(address))
-        symbol = "" if decimals is None else (yield from perform(node_calls.symbol(address)))
+        symbol, decimals = yield from at_one_moment(_described(address))
     else:
         found = (yield from perform(api_calls.find_tokens(address, limit=50, offset=0))).tokens
         symbol, decimals = next(
@@ -158,6 +156,20 @@ def token_at(address: str, *, by_node: bool) -> "Flow[DisplayToken]":
         text = f"{address} has {decimals} decimals; no amount of more than {_MOST_DECIMALS} is read"
         raise click.UsageError(text)
     return DisplayToken(address, shown_symbol(symbol, address), decimals)
+
+
+def _described(address: str) -> "Flow[tuple[str, int | None]]":
+    """Return symbol and decimals at the caller's own node."""
+    from quietswap.client import node_calls
+    from quietswap.client.flows.approvals import require_mainnet
+    from quietswap.client.flows.effects import perform
+    from quietswap.client.flows.moment import read_ahead
+
+    read_decimals, read_symbol = node_calls.decimals(address), node_calls.symbol(address)
+    yield from read_ahead(node_calls.CHAIN_ID, read_decimals, read_symbol)
+    yield from require_mainnet()
+    decimals = yield from perform(read_decimals)
+    return "" if decimals is None else (yield from perform(read_symbol)), decimals
 
 
 def shown_symbol(symbol: str, address: str) -> str:

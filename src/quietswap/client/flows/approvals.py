@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from quietswap.client import node_calls
 from quietswap.client.errors import ClientError, NodeRpcError, QuoteDeclined, WrongChain
 from quietswap.client.flows.effects import Flow, Sleep, perform
 from quietswap.client.flows.finality import SubmittedTransaction, TransactionOutcome
+from quietswap.client.flows.moment import of_one_moment, read_ahead
 from quietswap.client.flows.polling import BACKENDS, PollingPolicy
 from quietswap.client.flows.quote_checks import MAX_FEE_OPTION, Approval, require_cost
 from quietswap.client.flows.submission_outcome import error_for_outcome, mined
@@ -58,6 +60,7 @@ def block_since(number: int) -> Flow[str]:
     return hex((yield from perform(node_calls.latest_block(number))).number)
 
 
+@of_one_moment
 def ensure_allowance(
     *,
     token: str,
@@ -78,6 +81,10 @@ def ensure_allowance(
     of the wallet waits for a block, NodeRpcError when the approval itself reverts, and the errors
     of `send_public`.
     """
+    yield from read_ahead(
+        *_reads(token, wallet, router, amount, approval),
+        node_calls.allowance(token, wallet, router),  # after the nonces: no approval is missed
+    )
     current = yield from perform(node_calls.allowance(token, wallet, router))
     if current >= amount or approval == "never":
         return ()
@@ -109,6 +116,30 @@ def ensure_allowance(
     return tuple(approvals)
 
 
+def _reads(
+    token: str, wallet: str, router: str, amount: int, approval: Approval
+) -> list[node_calls.NodeCall[Any]]:
+    """Return what an approval needs of the caller's own node, read at once."""
+    return [
+        node_calls.CHAIN_ID,
+        node_calls.nonce(wallet),
+        node_calls.nonce(wallet, "latest"),
+        *cost_reads(token, wallet, router, amount, approval),
+    ]
+
+
+def cost_reads(
+    token: str, wallet: str, router: str, amount: int, approval: Approval
+) -> list[node_calls.NodeCall[Any]]:
+    """Return what `approval_cost` reads."""
+    limit = _limit(amount, approval)
+    return [node_calls.TIP, node_calls.BASE_FEE, _gas_read(token, router, limit, wallet)]
+
+
+def _limit(amount: int, approval: Approval) -> int:
+    return node_calls.UINT256_MAX if approval == "max" else amount
+
+
 def approval_amounts(
     *, token: str, router: str, amount: int, wallet: str, approval: Approval, current: int
 ) -> Flow[tuple[int, ...]]:
@@ -116,10 +147,10 @@ def approval_amounts(
 
     A token that refuses to change an allowance is reset first: then these are two transactions.
     """
-    wanted = node_calls.UINT256_MAX if approval == "max" else amount
-    if current > 0 and not (yield from _would_pass(token, router, wanted, wallet)):
-        return 0, wanted
-    return (wanted,)
+    limit = _limit(amount, approval)
+    if current > 0 and not (yield from _would_pass(token, router, limit, wallet)):
+        return 0, limit
+    return (limit,)
 
 
 def _require_nothing_waits(wallet: str, polling: PollingPolicy) -> Flow[None]:
@@ -142,6 +173,7 @@ def _require_nothing_waits(wallet: str, polling: PollingPolicy) -> Flow[None]:
     )
 
 
+@of_one_moment
 def next_approval(
     *, token: str, router: str, amount: int, wallet: str, polling: PollingPolicy,
     max_fee_wei: int | None,
@@ -150,6 +182,7 @@ def next_approval(
 
     Raises QuoteDeclined while a public transaction of the wallet waits for a block.
     """
+    yield from read_ahead(*_reads(token, wallet, router, amount, "exact"))
     yield from _require_nothing_waits(wallet, polling)
     data = node_calls.approval_data(router, amount)
     return (
@@ -166,11 +199,10 @@ def approval_cost(
 
     Raises NodeRpcError when the approval reverts.
     """
-    wanted = node_calls.UINT256_MAX if approval == "max" else amount
     tip = yield from perform(node_calls.TIP)
     base_fee = yield from perform(node_calls.BASE_FEE)
     try:
-        gas = yield from _approval_gas(token, router, wanted, wallet)
+        gas = yield from _approval_gas(token, router, _limit(amount, approval), wallet)
     except NodeRpcError:
         reset = yield from _approval_gas(token, router, 0, wallet)
         gas = reset + (reset + _FROM_ZERO_GAS) * 5 // 4
@@ -178,8 +210,12 @@ def approval_cost(
 
 
 def _approval_gas(token: str, router: str, amount: int, wallet: str) -> Flow[int]:
-    wish = {"from": wallet, "to": token, "data": node_calls.approval_data(router, amount)}
-    return (yield from perform(node_calls.estimate_gas(wish))) * 5 // 4
+    return (yield from perform(_gas_read(token, router, amount, wallet))) * 5 // 4
+
+
+def _gas_read(token: str, router: str, amount: int, wallet: str) -> node_calls.NodeCall[int]:
+    call = {"from": wallet, "to": token, "data": node_calls.approval_data(router, amount)}
+    return node_calls.estimate_gas(call, "latest")
 
 
 def require_mainnet() -> Flow[None]:

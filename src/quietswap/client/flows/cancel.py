@@ -9,9 +9,11 @@ from quietswap.client.flows import finality
 from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
+from quietswap.client.flows.moment import of_one_moment, read_ahead
 from quietswap.client.flows.polling import (
     PollingPolicy,
     follow_order,
+    payment_reads,
     require_eth,
     require_success,
     retry_transient,
@@ -154,13 +156,12 @@ class CheckedCancel:
     tx_hash: str
 
 
+@of_one_moment
 def checked_cancel(
     request: CancelRequest, watch: Watch, orders: finality.SignedOrders, *, has_node: bool
 ) -> Flow[CheckedCancel]:
     """Request the cancel of an order and check it. Raises what `cancel` raises before it signs."""
     request = _signed_here(request, orders)
-    if has_node:
-        yield from require_mainnet()
     before = yield from perform(api_calls.order_status(request.order_id))
     if before.tx_hash is None:
         raise errors.QuoteDeclined(
@@ -168,16 +169,22 @@ def checked_cancel(
             " sent; what became of it cannot be checked: not signed"
         )
     quote = yield from perform(api_calls.quote_cancel(request.order_id))
+    used = node_calls.nonce(request.wallet, "latest")
+    if has_node:
+        named = node_calls.sender_and_nonce(before.tx_hash)
+        yield from read_ahead(node_calls.CHAIN_ID, named, used)
+        yield from require_mainnet()
     request = yield from _tied(request, before.tx_hash, has_node=has_node)
     check_cancel(quote, request)
     params = quote.transaction_params
     nonce = params.nonce or 0
-    if has_node and nonce < (yield from perform(node_calls.nonce(request.wallet, "latest"))):
+    if has_node and nonce < (yield from perform(used)):
         raise errors.NonceMismatch(f"nonce {nonce} of the cancel is used already: not signed")
     watch(quote)
     if not is_accepted(request.accept, quote):
         raise errors.QuoteDeclined("the cancel was not accepted")
     if has_node:
+        yield from read_ahead(*payment_reads(params, request.wallet))
         yield from require_eth(params, request.wallet)
         yield from require_success("the cancel", params, request.wallet)
     return CheckedCancel(request, quote, before, before.tx_hash)

@@ -1,8 +1,8 @@
 """Reads of the caller's own node at one moment: everything at once, and nothing twice."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar, cast
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
 from quietswap.client.errors import ClientError, NodeRpcError, UnexpectedResponse
 from quietswap.client.flows.effects import (
@@ -16,6 +16,7 @@ from quietswap.client.node_calls import SEND, NodeBatch, NodeCall, value_of
 from quietswap.client.wire import encode
 
 T = TypeVar("T")
+P = ParamSpec("P")
 _Key = tuple[str, bytes]
 _Results = dict[_Key, Any]
 
@@ -50,6 +51,16 @@ def at_one_moment(flow: Flow[T]) -> Flow[T]:
             step = partial(flow.throw, error)
         else:
             step = partial(flow.send, outcome)
+
+
+def of_one_moment(make: Callable[P, Flow[T]]) -> Callable[P, Flow[T]]:
+    """Make the flows of a function run `at_one_moment`."""
+
+    @wraps(make)
+    def flow(*args: P.args, **kwargs: P.kwargs) -> Flow[T]:
+        return (yield from at_one_moment(make(*args, **kwargs)))
+
+    return flow
 
 
 def _outcome(effect: Effect, results: _Results) -> Flow[Any]:

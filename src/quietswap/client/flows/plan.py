@@ -14,7 +14,7 @@ from quietswap.client.flows import approvals as approvals_flow
 from quietswap.client.flows import quoting, reference_price
 from quietswap.client.flows.effects import Flow, perform, perform_all, read_clock
 from quietswap.client.flows.finality import SignedOrders
-from quietswap.client.flows.moment import at_one_moment
+from quietswap.client.flows.moment import at_one_moment, read_ahead
 from quietswap.client.flows.polling import (
     PollingPolicy,
     open_orders,
@@ -315,6 +315,8 @@ def _sold_here(request: SwapRequest, nonces: range, orders: SignedOrders) -> dic
 def _with_approvals(plan: SwapPlan, facts: WalletFacts) -> Flow[SwapPlan]:
     request, router = plan.request, plan.quote.dex_route.target
     token, wallet = request.sell_token, request.wallet
+    costs = approvals_flow.cost_reads(token, wallet, router, request.sell_amount, request.approval)
+    yield from read_ahead(*costs, *reference_price.feed_reads(WETH))
     amounts = yield from approvals_flow.approval_amounts(
         token=token,
         router=router,

@@ -229,6 +229,11 @@ def require_eth(params: TransactionParams, wallet: str) -> Flow[None]:
         )
 
 
+def payment_reads(params: TransactionParams, wallet: str) -> list[node_calls.NodeCall[int]]:
+    """Return what `require_eth` and `require_success` read."""
+    return [node_calls.eth_balance(wallet), node_calls.estimate_gas(call_of(params, wallet))]
+
+
 def call_of(params: TransactionParams, wallet: str) -> dict[str, str]:
     """Return a transaction as a call, without gas and fee."""
     return {"from": wallet, "to": params.to, "data": params.data, "value": hex(params.value)}

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from operator import attrgetter
+from typing import Any
 
 from quietswap.client import api_calls, node_calls
 from quietswap.client.errors import (
@@ -19,9 +20,11 @@ from quietswap.client.flows import finality, quote_checks
 from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform
+from quietswap.client.flows.moment import at_one_moment, read_ahead
 from quietswap.client.flows.polling import (
     PollingPolicy,
     call_of,
+    payment_reads,
     require_eth,
     require_no_open_order,
     require_success,
@@ -177,23 +180,18 @@ def checked_wrap(
         api_calls.wrap_quote(request.operation, request.amount, request.wallet)
     )
     check_quote(quote, request)
-    nonce, what = request.nonce, f"the {request.operation}"
-    if has_node or nonce is None:
-        yield from require_mainnet()
-        yield from check_fee(quote.mev_protection.transaction_params)
-    if nonce is None:
-        nonce = yield from perform(node_calls.nonce(request.wallet))
+    quote, loss, mismatch = yield from at_one_moment(_with_facts(quote, request, has_node=has_node))
+    what, params = f"the {request.operation}", quote.mev_protection.transaction_params
     if not request.replace:
+        nonce = params.nonce or 0
         own = range(nonce, nonce + 1)
         yield from require_no_open_order(
             request.wallet, what, polling, has_node=has_node, nonces=own
         )
-    if request.nonce is not None and has_node:
-        yield from _check_nonce(nonce, request)
-    quote = quote.with_nonce(nonce)
+    if mismatch is not None:
+        raise mismatch
     watch(quote)
-    params = quote.mev_protection.transaction_params
-    loss, most = (yield from _judged(quote, request, has_node=has_node)), _most_bps(request)
+    most = _most_bps(request)
     plan = WrapPlan(quote, loss, loss.exceeds(most, has_floor=False))
     try:
         if request.confirm is None:
@@ -206,9 +204,46 @@ def checked_wrap(
         raise QuoteDeclined("the quote was not accepted")
     require_consent(loss, most, quote, request.confirm)
     if has_node:
-        yield from _require_funds(quote, request)
-        yield from require_success(what, params, request.wallet)
+        yield from at_one_moment(_require_payable(quote, request, what))
     return quote
+
+
+def _with_facts(
+    quote: WrapQuoteResponse, request: WrapRequest, *, has_node: bool
+) -> Flow[tuple[WrapQuoteResponse, Loss, NonceMismatch | None]]:
+    """Return the quote with its nonce, its loss, and what is wrong with a given nonce."""
+    params, nonce = quote.mev_protection.transaction_params, request.nonce
+    mismatch = None
+    if has_node or nonce is None:
+        yield from read_ahead(*_reads(quote, request, has_node=has_node))
+        yield from require_mainnet()
+        yield from check_fee(params)
+    if nonce is None:
+        nonce = yield from perform(node_calls.nonce(request.wallet))
+    elif has_node:
+        try:
+            yield from _check_nonce(nonce, request)
+        except NonceMismatch as error:
+            mismatch = error
+    quote = quote.with_nonce(nonce)
+    return quote, (yield from _judged(quote, request, has_node=has_node)), mismatch
+
+
+def _reads(
+    quote: WrapQuoteResponse, request: WrapRequest, *, has_node: bool
+) -> list[node_calls.NodeCall[Any]]:
+    """Return what is read at the caller's own node before the quote is shown."""
+    wallet, params = request.wallet, quote.mev_protection.transaction_params
+    reads: list[node_calls.NodeCall[Any]] = [
+        node_calls.CHAIN_ID,
+        node_calls.BASE_FEE,
+        node_calls.nonce(wallet),
+    ]
+    if request.nonce is not None:
+        reads.append(node_calls.nonce(wallet, "latest"))
+    if has_node:
+        reads.append(node_calls.estimate_gas(call_of(params, wallet)))
+    return reads
 
 
 def convert(
@@ -268,10 +303,16 @@ def _check_nonce(nonce: int, request: WrapRequest) -> Flow[None]:
         )
 
 
-def _require_funds(quote: WrapQuoteResponse, request: WrapRequest) -> Flow[None]:
-    """Refuse an amount above the balance at the caller's own node. Raises QuoteDeclined."""
-    if request.operation == "unwrap":
-        held = yield from perform(node_calls.token_balance(WETH, request.wallet))
-        if held < quote.amount_wei:
-            raise QuoteDeclined(f"the wallet holds {held} of {quote.amount_wei} wei of WETH")
-    yield from require_eth(quote.mev_protection.transaction_params, request.wallet)
+def _require_payable(quote: WrapQuoteResponse, request: WrapRequest, what: str) -> Flow[None]:
+    """Refuse what the wallet cannot pay, or what would fail, at the caller's own node.
+
+    Raises QuoteDeclined.
+    """
+    wallet, params = request.wallet, quote.mev_protection.transaction_params
+    has_weth = node_calls.token_balance(WETH, wallet)
+    is_unwrap = request.operation == "unwrap"
+    yield from read_ahead(*payment_reads(params, wallet), *((has_weth,) if is_unwrap else ()))
+    if is_unwrap and (held := (yield from perform(has_weth))) < quote.amount_wei:
+        raise QuoteDeclined(f"the wallet holds {held} of {quote.amount_wei} wei of WETH")
+    yield from require_eth(params, wallet)
+    yield from require_success(what, params, wallet)
