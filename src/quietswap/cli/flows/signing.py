@@ -58,6 +58,7 @@ class SigningFlow:
 
     def _run(self, call: Callable[[], Result]) -> Result:
         """Return the result of the client flow `call`. Ctrl-C, SIGTERM, SIGHUP exit with 1 or 4."""
+        self._wallet_signer.load()
         try:
             with signals_as_ctrl_c():  # also while it explains, which makes requests
                 return self._explained(call)

@@ -9,8 +9,10 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +126,20 @@ SIGNING = ("wallet", "keystore", "password-file", "sign-with")
 """Options that select the signer. None holds a secret."""
 
 
+class EnvironmentKey:
+    """Signs with a private key in hex. Raises click.UsageError for text that is none."""
+
+    def __init__(self, private_key: str) -> None:
+        self._key = private_key.strip()
+        self.address = _address(self._key)
+
+    def __call__(self, transaction: dict[str, Any]) -> bytes:
+        """Return the signed transaction."""
+        from eth_account import Account
+
+        return bytes(Account.from_key(self._key).sign_transaction(transaction).raw_transaction)
+
+
 @dataclass(frozen=True, slots=True)
 class WalletSigner:
     """A wallet address and its signer; `how` describes the signer in the prompt."""
@@ -136,6 +152,11 @@ class WalletSigner:
         """Decrypt a keystore before the flow, because a quote expires while a password is typed."""
         if isinstance(self.signer, Keystore):
             self.signer.unlock()
+
+    def load(self) -> None:
+        """Import what signs here, while the command waits for its first answers."""
+        if not isinstance(self.signer, CommandSigner):
+            threading.Thread(target=import_module, args=("eth_account",)).start()
 
     @property
     def must_ask(self) -> bool:
@@ -242,13 +263,8 @@ def _wallet_signer(
         raise click.UsageError(
             f"nothing to sign with: give --keystore FILE or --sign-with COMMAND, or set {_KEY}"
         )
-    from eth_account import Account
-
-    try:
-        account = Account.from_key(key.strip())
-    except Exception as error:  # noqa: BLE001  several unrelated families; never show the key
-        raise click.UsageError(_NO_KEY) from error.with_traceback(None)
-    return WalletSigner(str(account.address), account, _KEY)
+    own = EnvironmentKey(key)
+    return WalletSigner(own.address, own, _KEY)
 
 
 def own_wallet(wallet: str | None) -> str:
@@ -265,7 +281,7 @@ def own_wallet(wallet: str | None) -> str:
 
 
 def _address(private_key: str) -> str:
-    """Return a private key's address. Importing eth_account instead would take about 1 s."""
+    """Return a private key's address. Importing eth_account takes about half a second."""
     from coincurve import PrivateKey
 
     from quietswap.rules.tx.address import from_bytes
