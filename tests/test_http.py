@@ -2,8 +2,10 @@
 
 import asyncio
 import itertools
+import os
 import ssl
 import sys
+from pathlib import Path
 
 import pytest
 import trustme
@@ -50,6 +52,21 @@ async def test_post_sends_the_very_bytes(http: HttpClient, upstream: Upstream) -
     await http.post(f"{upstream.url}/", body, headers={"x-a": "b"}, timeout_s=WITHIN_S)
     assert upstream.asked[0].body == body
     assert upstream.asked[0].headers["content-type"] == "application/json"
+
+
+def sockets() -> list[list[str]]:
+    return [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's table of sockets")
+async def test_an_idle_connection_is_kept_and_probed(http: HttpClient, upstream: Upstream) -> None:
+    """Routers on the way would forget a quiet one; a dead one would swallow the next request."""
+    upstream.will(js(1))
+    await http.get(upstream.url, timeout_s=WITHIN_S)
+    port = f":{int(upstream.url.rpartition(':')[2]):04X}"
+    [timers] = [line[5] for line in sockets() if line[2].endswith(port) and line[3] == "01"]
+    kind, jiffies = timers.split(":")
+    assert (kind, int(jiffies, 16) <= 15 * os.sysconf("SC_CLK_TCK")) == ("02", True)
 
 
 async def test_connections_are_reused(http: HttpClient, upstream: Upstream) -> None:

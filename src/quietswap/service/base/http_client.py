@@ -28,7 +28,12 @@ from quietswap.service.base.http_query import with_query
 
 MAX_BYTES = 1_000_000
 """Largest body read of an upstream, in bytes after decompression."""
-_IDLE_S = 30.0
+_IDLE_S = 600.0
+"""How long a connection without a request is kept, if the server keeps it: handshakes and the
+look-up of a name would be on the way of nearly every quote of a service for one person."""
+_PROBE_S, _PROBE_EVERY_S, _PROBES = 15.0, 5.0, 3
+"""TCP keep-alive: routers on the way do not forget a quiet connection, and a dead one is closed
+after 30 s, before a request is sent on it."""
 _EXIT_DELAY_S = 0.05
 _CONNECT_FAILURES = (exceptions.ConnectError, exceptions.ConnectTimeoutError)
 
@@ -228,6 +233,9 @@ class HttpClient:
                 .zstd(False)  # its window may use megabytes before the size limit applies
                 .connect_timeout(self._connect_timeout)
                 .pool_idle_timeout(timedelta(seconds=_IDLE_S))
+                .tcp_keepalive(timedelta(seconds=_PROBE_S))
+                .tcp_keepalive_interval(timedelta(seconds=_PROBE_EVERY_S))
+                .tcp_keepalive_retries(_PROBES)
                 .max_connections(self._max_connections)
                 .build()
             )
