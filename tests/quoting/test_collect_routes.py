@@ -150,6 +150,40 @@ def test_at_the_soft_deadline_one_usable_route_is_enough() -> None:
     assert outcomes(found)["slow"] is SourceOutcome.TIMED_OUT
 
 
+def test_a_source_that_is_always_late_is_waited_for_again_once_it_is_in_time() -> None:
+    slow = Scripted("slow", a_route("slow"), 0.62)
+
+    async def work() -> list[tuple[float, list[str]]]:
+        collect_routes, clock = collector([Scripted("a", a_route("a"), 0.1), slow]), LoopClock()
+        quotes = []
+        for seconds in [0.62] * 4 + [0.3] * 2:
+            slow.seconds = seconds
+            started = clock.monotonic()
+            found = await collect_routes("k", REQUEST)
+            quotes.append((round(clock.monotonic() - started, 2), won(found)))
+            await asyncio.sleep(1)
+        other = await collect_routes("another", REQUEST)
+        return [*quotes, (0, won(other))]
+
+    waited, alone, both = (0.6, ["a"]), (0.1, ["a"]), (0.3, ["a", "slow"])
+    assert run(work()) == [waited] * 3 + [alone, alone, both, (0, ["a", "slow"])]
+    assert slow.asked == 7
+
+
+def test_one_client_s_late_answers_are_waited_for_by_another() -> None:
+    async def work() -> float:
+        slow = Scripted("slow", a_route("slow"), 0.62)
+        collect_routes = collector([Scripted("a", a_route("a"), 0.1), slow])
+        for _ in range(4):
+            await collect_routes("k", REQUEST)
+            await asyncio.sleep(1)
+        started, slow.seconds = LoopClock().monotonic(), 0.5
+        await collect_routes("another", REQUEST)
+        return LoopClock().monotonic() - started
+
+    assert run(work()) == pytest.approx(0.5)
+
+
 def test_the_only_route_is_not_thrown_away_for_being_late() -> None:
     none = NoRoute(NoRouteReason.NO_ROUTE, "none")
     found, took = collect(Scripted("none", none, 0.1), Scripted("late", a_route("late"), 2.0))

@@ -89,6 +89,7 @@ class Usd:
 
 def desk(
     *aggregators: Scripted,
+    own: str = "",
     budget: RequestBudget = PLENTY,
     policy: TokenPolicy | None = None,
     chain: Chain | None = None,
@@ -98,7 +99,10 @@ def desk(
     return QuotePrice(
         chain=chain or Chain(),  # type: ignore[arg-type]
         prices=usd or Usd(),
-        sources=[Source(one, budget, clock) for one in aggregators],  # type: ignore[arg-type]
+        sources=[
+            Source(one, budget, clock, is_own=one.name == own)  # type: ignore[arg-type]
+            for one in aggregators
+        ],
         pauses=NoPauses(),  # type: ignore[arg-type]
         tokens=policy or TokenPolicy(),
         clock=clock,
@@ -215,6 +219,51 @@ def test_a_price_takes_from_the_budget_that_quotes_have() -> None:
 
     assert asked(work()) == [SourceOutcome.SKIPPED, SourceOutcome.WON]
     assert source.asked == []
+
+
+POOLS = {WETH: Decimal(3000), Address(USDC): Decimal(1)}
+
+
+@pytest.mark.parametrize(
+    ("promise", "pools", "asked_vendors"),
+    [
+        (2_995_000_000, POOLS, 0),
+        (2_900_000_000, POOLS, 1),
+        (3_100_000_000, POOLS, 1),
+        (2_995_000_000, None, 1),
+        (NoRoute(NoRouteReason.NO_ROUTE, "no pool"), POOLS, 1),
+    ],
+)
+def test_vendors_are_asked_only_if_the_own_source_gives_no_fair_price(
+    promise: int | NoRoute, pools: dict[Address, Decimal] | None, asked_vendors: int
+) -> None:
+    vendor, own = Scripted("vendor", 2_999_000_000), Scripted("own", promise)
+    found = price(lambda: desk(vendor, own, own="own", usd=Usd(pools=pools)))
+    assert (len(vendor.asked), len(own.asked)) == (asked_vendors, 1)
+    assert [row.source for row in found.sources] == ["vendor", "own"]
+    if not asked_vendors:
+        assert found.best.source == "own"
+        assert found.sources[0].outcome is SourceOutcome.SKIPPED
+
+
+def test_a_price_leaves_the_vendors_to_the_quote_that_follows() -> None:
+    async def work() -> list[str | None]:
+        vendor, own = Scripted("vendor"), Scripted("own")
+        use = desk(vendor, own, own="own", usd=Usd(pools=POOLS), budget=RequestBudget(1.0))
+        await use(key(), ASK)
+        return [await source.refusal("k") for source in use.sources]
+
+    assert asked(work()) == [None, "its own rate limit is spent"]
+
+
+def test_a_silent_own_source_is_not_waited_for_to_the_end() -> None:
+    async def work() -> float:
+        use = desk(Scripted("vendor"), Scripted("own", seconds=9), own="own")
+        started = use.clock.monotonic()
+        await use(key(), ASK)
+        return use.clock.monotonic() - started
+
+    assert asked(work()) == pytest.approx(0.7)
 
 
 def test_who_has_no_share_left_spoils_no_price_of_another() -> None:

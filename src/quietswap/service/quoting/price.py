@@ -1,18 +1,20 @@
 """GET /api/v1/price: what the sources promise, without wallet, transaction or storage."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cachetools import TTLCache
 
+from quietswap.rules.amounts import BPS
 from quietswap.rules.chain.records import ChainReader
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.base import RequestError
 from quietswap.rules.errors.requests import InvalidTokenAddress
 from quietswap.rules.quotes import indicative_price, scoring
-from quietswap.rules.quotes.quote import SourceOutcome, SourceReport
+from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, SourceOutcome, SourceReport
 from quietswap.rules.quotes.request import IndicativePriceRequest
+from quietswap.rules.safety.loss import CONFIRM_BPS
 from quietswap.rules.tokens.token import WETH, TokenPolicy
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
@@ -28,6 +30,7 @@ from quietswap.service.sources.adapter import VendorAdapter
 ANSWER_TTL_S = 2.0
 """An answer is given again for so long: a page asks while its user types."""
 _ANSWERS_CACHED = 4096
+NOT_ASKED = "not asked: the service's own source gave the price, and the vendors' budgets are kept"
 
 _Swap = tuple[Address, Address, int]
 
@@ -44,6 +47,9 @@ class _Outcome:
 @dataclass(slots=True, kw_only=True)
 class QuotePrice:
     """`soft_s`, `hard_s`: as for quotes; seconds until one price is enough, and until the end.
+
+    The service's own source is asked first: it has no vendor's budget. The vendors keep theirs for
+    the quotes that follow, unless it gives no price near the reference of the pools and feeds.
 
     Answers hold nothing of a client. So concurrent and later equal requests share one answer, and
     the first client's share of the vendor budgets pays for it. Where that share was spent, the
@@ -102,21 +108,27 @@ class QuotePrice:
         request = indicative_price.SourcePriceRequest(
             sell, buy, ask.sell_amount, max(head.next_base_fee, 1)
         )
+        own = [source for source in self.sources if source.is_own]
         usd, by_pools, answers = await asyncio.gather(
             self.prices.usd(WETH, sell.address, buy.address),
             self.prices.by_pools(sell.address, buy.address),
-            self._collect(client_id, request),
+            self._collect(client_id, request, own or self.sources),
         )
         market = scoring.PricingContext(
             sell, ask.sell_amount, buy, scoring.UsdRates(*usd), head.next_base_fee
         )
         reference = scoring.reference_amount(sell, ask.sell_amount, buy, by_pools)
+        if own and not _is_fair(answers, reference):
+            vendors = [source for source in self.sources if not source.is_own]
+            answers |= await self._collect(client_id, request, vendors)
         is_partial = any(
-            answer.skipped and source.may_be_asked
-            for source, answer in zip(self.sources, answers, strict=True)
+            answers[source.name].skipped and source.may_be_asked
+            for source in self.sources
+            if source.name in answers
         )
+        rows = [answers.get(one.name) or _not_asked(one.name) for one in self.sources]
         try:
-            price = self._compose(request, market, reference, answers, asked_at_ms)
+            price = self._compose(request, market, reference, rows, asked_at_ms)
         except RequestError as error:
             return _Outcome(client_id, is_partial, error)
         if not is_partial:
@@ -124,16 +136,22 @@ class QuotePrice:
         return _Outcome(client_id, is_partial, price)
 
     async def _collect(
-        self, client_id: str, request: indicative_price.SourcePriceRequest
-    ) -> list[SourceAnswer[scoring.SourcePrice]]:
+        self,
+        client_id: str,
+        request: indicative_price.SourcePriceRequest,
+        sources: Sequence[Source],
+    ) -> dict[str, SourceAnswer[scoring.SourcePrice]]:
         def ask(adapter: VendorAdapter) -> Awaitable[scoring.SourcePrice]:
             return adapter.price(request)
 
-        with SourceFanOut(self.sources, client_id, ask, self.clock, hard_s=self.hard_s) as asked:
-            await asked.wait(self.soft_s)
-            while not asked.has_found and asked.is_open:
+        with SourceFanOut(
+            sources, client_id, ask, self.clock, hard_s=self.hard_s, soft_s=self.soft_s
+        ) as asked:
+            await asked.wait_for_prompt()
+            has_more = len(sources) < len(self.sources) and sources[0].is_own
+            while not (asked.has_found or has_more) and asked.is_open:
                 await asked.wait(self.hard_s, first=True)
-            return asked.answers()
+            return {answer.source: answer for answer in asked.answers()}
 
     def _compose(
         self,
@@ -166,6 +184,19 @@ class QuotePrice:
                 [_report(answer, best.source) for answer in answers], reference
             ),
         )
+
+
+def _is_fair(
+    answers: Mapping[str, SourceAnswer[scoring.SourcePrice]], reference: int | None
+) -> bool:
+    """Return whether a promise is near the reference price, so that no vendor has to be asked."""
+    best = max((one.found.buy_amount for one in answers.values() if one.found), default=0)
+    return reference is not None and abs(best - reference) * BPS <= reference * CONFIRM_BPS
+
+
+def _not_asked(source: str) -> SourceAnswer[scoring.SourcePrice]:
+    miss = NoRoute(NoRouteReason.NO_ROUTE, NOT_ASKED)
+    return SourceAnswer(source, 0, miss=miss, skipped=True)
 
 
 def _report(answer: SourceAnswer[scoring.SourcePrice], winner: str = "") -> SourceReport:

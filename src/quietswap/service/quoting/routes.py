@@ -45,7 +45,8 @@ class CollectedRoutes:
 class CollectRoutes:
     """Return at `soft_s` if a route is usable; otherwise wait until `hard_s`, in seconds.
 
-    A late route is used while it is the only one. Identical requests of a client in flight (tokens,
+    A source whose last answers to the client were all late is not waited for until then. A late
+    route is used while it is the only one. Identical requests of a client in flight (tokens,
     amount, wallet, slippage) share one result. Those of two clients do not: which sources are asked
     depends on the client's own budget and circuits. A request with `verified` shares nothing, and
     its routes are verified on arrival however many quotes are in flight.
@@ -134,9 +135,9 @@ class CollectRoutes:
         async with arriving as routes:
             with SourceFanOut(
                 self._sources, client_id, ask, self._clock,
-                hard_s=self._hard_s, found=routes.add, unfit=unfit,
+                hard_s=self._hard_s, soft_s=self._soft_s, found=routes.add, unfit=unfit,
             ) as asked:  # fmt: skip
-                await observe.in_phase("sources", asked.wait(self._soft_s))
+                await observe.in_phase("sources", asked.wait_for_prompt())
                 await observe.in_phase("verification", routes.settled())
                 await self._until_usable(asked, routes)
                 return asked.answers(), routes.verdicts()

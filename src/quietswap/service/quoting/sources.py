@@ -1,17 +1,19 @@
 """One source with its circuit breaker and request budget, and a request to all of them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import math
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
+from cachetools import LRUCache
 
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, Route, SourceOutcome, SourceReport
 from quietswap.rules.quotes.scoring import SourcePrice
 from quietswap.rules.vendors.vendor import RequestBudget
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
-from quietswap.service.quoting.source_limits import FairBudget, SourceCircuit
+from quietswap.service.quoting.source_limits import MOST_CLIENTS, FairBudget, SourceCircuit
 from quietswap.service.sources.adapter import VendorAdapter
 
 _SILENCE = frozenset({NoRouteReason.TIMED_OUT, NoRouteReason.UNAVAILABLE})
@@ -19,6 +21,9 @@ _SILENCE = frozenset({NoRouteReason.TIMED_OUT, NoRouteReason.UNAVAILABLE})
 request (such as a slippage that the vendor rejects), and one client must not disable a source for
 the others."""
 _LONGEST_PAUSE_S = 300.0
+_LATE_IN_ROW = 3
+"""Answers of a source after the soft deadline, one after the other, after which no quote of this
+client waits for it. It is asked all the same, and one answer in time ends this."""
 _MOST_LATE = 16
 """Late requests per source that may continue after the quote was answered."""
 
@@ -56,13 +61,17 @@ class Source:
         *,
         failures: int = 5,
         pause_s: float = 15.0,
+        is_own: bool = False,
     ) -> None:
         self.adapter = adapter
+        self.is_own = is_own
+        """Whether it reads the operator's node, and no vendor is asked."""
         self.name = adapter.name
         self._clock = clock
         self._budget = FairBudget(budget, clock)
         self._circuit = SourceCircuit(clock, failures=failures, pause_s=pause_s)
         self._late: set[asyncio.Task[None]] = set()
+        self._late_in_row: LRUCache[str, int] = LRUCache(MOST_CLIENTS)
         self.pause_reason: str | None = None
         """Why an operator paused it; None if it is not paused. Clients see the text."""
         self.last_miss: tuple[int, str] | None = None
@@ -116,6 +125,17 @@ class Source:
             if paused is not None:
                 observe.source_paused(self.name, paused)
 
+    def is_late_for(self, client_id: str) -> bool:
+        """Return whether its last answers to this client all came too late to be waited for."""
+        return bool(self._late_in_row.get(client_id, 0) >= _LATE_IN_ROW)
+
+    def record_time(self, client_id: str, *, is_late: bool) -> None:
+        """Count an answer by whether it came after the soft deadline."""
+        if is_late:
+            self._late_in_row[client_id] = self._late_in_row.get(client_id, 0) + 1
+        else:
+            self._late_in_row.pop(client_id, None)
+
     def let_finish(self, task: "asyncio.Task[None]", client_id: str, left_s: float) -> None:
         """Let a late request continue for `left_s`, to learn whether the source answers at all.
 
@@ -135,6 +155,7 @@ class Source:
             if not task.done():
                 late = NoRoute(NoRouteReason.TIMED_OUT, "no answer before the hard deadline")
                 self.note(client_id, late)
+                self.record_time(client_id, is_late=True)
         finally:
             task.cancel()
 
@@ -146,6 +167,7 @@ class SourceFanOut(Generic[F]):
     """One request of a client to all sources at the same time; `ask` sends it to one.
 
     Use as a context manager. Sources with an open circuit or without request budget are skipped.
+    `soft_s` after the start an answer is late: `wait_for_prompt` does not wait for it.
     `found` is called with each result when it arrives, also after the exit. `unfit` returns why an
     adapter cannot be asked for this request, or None.
 
@@ -161,6 +183,7 @@ class SourceFanOut(Generic[F]):
         clock: Clock,
         *,
         hard_s: float,
+        soft_s: float = math.inf,
         found: Callable[[F], None] = lambda _: None,
         unfit: Callable[[VendorAdapter], str | None] = lambda _: None,
     ) -> None:
@@ -170,6 +193,7 @@ class SourceFanOut(Generic[F]):
         self._client_id = client_id
         self._request = ask
         self._hard_s = hard_s
+        self._soft_s = soft_s
         self._started = clock.monotonic()
         self._answers: dict[str, SourceAnswer[F]] = {}
         self._tasks = {asyncio.create_task(self._ask(source)): source for source in sources}
@@ -196,12 +220,23 @@ class SourceFanOut(Generic[F]):
     def has_found(self) -> bool:
         return any(answer.found for answer in self._answers.values())
 
+    async def wait_for_prompt(self) -> None:
+        """Wait until `soft_s` for all sources that do not always answer later than that."""
+        client_id, tasks = self._client_id, self._tasks.items()
+        prompt = [task for task, source in tasks if not source.is_late_for(client_id)]
+        await self._wait_for(prompt, self._soft_s, asyncio.ALL_COMPLETED)
+
     async def wait(self, until_s: float, *, first: bool = False) -> None:
         """Wait for all sources (or with `first` for one more) until `until_s` after the start."""
-        waiting = [task for task in self._tasks if not task.done()]
+        when = asyncio.FIRST_COMPLETED if first else asyncio.ALL_COMPLETED
+        await self._wait_for(self._tasks, until_s, when)
+
+    async def _wait_for(
+        self, tasks: "Collection[asyncio.Task[None]]", until_s: float, when: str
+    ) -> None:
+        waiting = [task for task in tasks if not task.done()]
         rest_s = until_s - self.elapsed_s
         if waiting and rest_s > 0:
-            when = asyncio.FIRST_COMPLETED if first else asyncio.ALL_COMPLETED
             await asyncio.wait(waiting, timeout=rest_s, return_when=when)
         for task in self._tasks:
             if task.done() and not task.cancelled():
@@ -228,6 +263,7 @@ class SourceFanOut(Generic[F]):
         except NoRoute as error:
             miss = error
         source.note(self._client_id, miss)
+        source.record_time(self._client_id, is_late=self.elapsed_s > self._soft_s)
         answer = SourceAnswer(name, round(self.elapsed_s * 1000), found=route, miss=miss)
         if miss:
             observe.source_missed(name, miss.miss, miss.reason)

@@ -215,11 +215,12 @@ def make_source(  # noqa: PLR0917
     costs: TokenCosts,
 ) -> Source:
     """Return a source with its circuit breaker and its request budget. Raises BadSettings."""
-    if VENDORS[name].url is None:
+    is_own = VENDORS[name].url is None
+    if is_own:
         adapter: VendorAdapter = _adapter_class(name)(node, clock, hub_tokens(settings), costs)
     else:
         adapter = make_adapter(settings, name, http)
-    return Source(adapter, request_budget(settings, name), clock)
+    return Source(adapter, request_budget(settings, name), clock, is_own=is_own)
 
 
 def request_budget(settings: Settings, name: str) -> RequestBudget:
