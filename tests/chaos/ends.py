@@ -92,7 +92,8 @@ async def run(folder: Path, orders: int, seed: int, typescript: TypeScript | Non
         reorgs = Reorgs(stage.sandbox, f"{seed} reorgs")
         async with Followers(ways, stage.key, folder, typescript) as followers:
             campaign = _Campaign(stage, followers, ends, promised)
-            world = asyncio.gather(mischief.run(over), reorgs.run(over))
+            watch = campaign.mined.watch(over)
+            world = asyncio.gather(mischief.run(over), reorgs.run(over), watch)
             await campaign.run(wallets)
             over.set()
             await world
@@ -148,6 +149,7 @@ class _Campaign:
         self._promised = promised
         self._chance = random.Random(f"{ends.seed} campaign")
         self._slots = asyncio.Semaphore(_AT_ONCE)
+        self.mined = _Mined(stage, ends)
 
     async def run(self, wallets: list[Wallet]) -> None:
         async with asyncio.TaskGroup() as group:
@@ -211,7 +213,31 @@ class _Campaign:
             self._ends.open[f"{who} {way}".strip()] += 1
             return
         at_once = await _truth(self._stage, sent)
+        if end == "mined" and sent.tx_hash in self.mined.hashes:
+            at_once = end  # a reorg may have come while it was told
         self._ends.told.append(Told(who, way, sent, end, at_once))
+
+
+class _Mined:
+    """Which transactions some head's chain had as successful, also those that a reorg removed."""
+
+    def __init__(self, stage: CampaignEnvironment, ends: Ends) -> None:
+        self._stage, self._ends = stage, ends
+        self.hashes: set[str] = set()
+
+    async def watch(self, over: asyncio.Event) -> None:
+        """Look at each new head until `over`."""
+        head, rpc = None, self._stage.sandbox.chain.rpc
+        while not over.is_set():
+            latest = (await rpc.call("eth_getBlockByNumber", "latest", False))["hash"]
+            if latest != head:
+                head = latest
+                await asyncio.gather(*map(self._look, self._ends.orders))
+            await asyncio.sleep(0.05)
+
+    async def _look(self, sent: SubmittedTransaction) -> None:
+        if sent.tx_hash not in self.hashes and await _truth(self._stage, sent) == "mined":
+            self.hashes.add(sent.tx_hash)
 
 
 async def _truth(stage: CampaignEnvironment, sent: SubmittedTransaction) -> str:
