@@ -1,33 +1,28 @@
 """`quietswap orders`: stored orders, their event logs and exports, for the operator."""
 
-import contextlib
-import os
-import sys
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 
 from quietswap.cli.options import operator
 from quietswap.cli.options.client import owner_of, owner_options, the_client
 from quietswap.cli.options.operator import OperatorContext, members, operator_command
-from quietswap.cli.options.order_tokens import amount_text, tokens_at
 from quietswap.cli.options.times import SINCE, since_option
+from quietswap.cli.order_export import write_orders
+from quietswap.cli.order_tokens import amount_text, tokens_at
 from quietswap.cli.output.tokens import wallet_address
 from quietswap.rules.amounts import difference_bps
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.contract.exports import FORMATS
 from quietswap.rules.foreign_text import visible
-from quietswap.rules.orders.export import ExportFilter, ExportPage
+from quietswap.rules.orders.export import ExportFilter
 from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import SystemClock
-from quietswap.service.orders.export import ExportOrders
-from quietswap.service.server.settings import BadSettings
 from quietswap.service.storage.factory import Storage
-from quietswap.service.storage.order_export import OrderExportStore
 from quietswap.service.storage.order_search import OrderFilter, search_orders
 
 _BY_RELAY = ("relay_accepted", "relay_said", "refused", "not_sent", "would_fail")
@@ -252,11 +247,6 @@ def _event(event: OrderEvent) -> dict[str, Any]:
     return {**by, **moved, "evidence": event.evidence}
 
 
-# Every stored order of a range as CSV or JSON, for accounting.
-
-_PAGE = 1_000
-
-
 @orders.command()
 @operator.settings_option
 @click.option(
@@ -298,52 +288,4 @@ def export(
         wallet=Address(wallet_address(wallet)) if wallet else None,
     )
 
-    context.run(lambda it: _write(it, context, export_filter, form, output))
-
-
-async def _write(
-    storage: Storage, context: OperatorContext, wanted: ExportFilter, form: str, output: Path | None
-) -> None:
-    from quietswap.service.orders.exported_orders import WRITERS
-
-    write, _ = WRITERS[form]
-    with _target(output) as file:
-        async for chunk in write(_pages(storage, context, wanted)):
-            file.write(chunk)
-        file.flush()
-
-
-async def _pages(
-    storage: Storage, context: OperatorContext, wanted: ExportFilter
-) -> AsyncGenerator[ExportPage]:
-    """Yield the pages, with the tokens that the service's node knows."""
-    orders = OrderExportStore(storage.database, _PAGE)
-    settings, chain = context.settings("node"), None
-    async with contextlib.AsyncExitStack() as stack:
-        if settings.node.urls:
-            from quietswap.service.server.container import adapters_of_a_command
-
-            with contextlib.suppress(BadSettings):
-                chain = (await stack.enter_async_context(adapters_of_a_command(settings))).chain
-        async for page in ExportOrders(orders, chain)(wanted):
-            yield page
-
-
-@contextlib.contextmanager
-def _target(output: Path | None) -> Iterator[BinaryIO]:
-    """Open a new file that only its owner reads, or standard output."""
-    if output is None:
-        yield sys.stdout.buffer
-        return
-    try:
-        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise click.UsageError(f"--output: {output} exists already") from None
-    except OSError as error:
-        raise click.UsageError(f"--output: {output}: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-    except BaseException:  # a part of an export is none, and would be in the way of the next one
-        output.unlink(missing_ok=True)
-        raise
+    context.run(lambda it: write_orders(it, context, export_filter, form, output))
