@@ -12,10 +12,10 @@ from quietswap.rules.orders.order import Order, OrderEvent, OrderKind, OrderStat
 from quietswap.rules.orders.order_views import OrderView
 from quietswap.rules.orders.stores import DuplicateTransaction, StoreUnavailable
 from quietswap.rules.tx.address import Address
-from quietswap.service.storage.admit_order import AT_LARGE, OPEN, admit
 from quietswap.service.storage.client_usage import admit_again
 from quietswap.service.storage.database import Row, Transaction, Value
 from quietswap.service.storage.event_rows import VIEW, write_event
+from quietswap.service.storage.order_admission import AT_LARGE, OPEN, admit
 from quietswap.service.storage.order_pages import WalletOrders
 from quietswap.service.storage.order_rows import (
     COLUMNS,

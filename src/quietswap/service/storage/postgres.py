@@ -45,6 +45,7 @@ AWAY = (
 """The database is unavailable or overloaded. Other errors are faults of our SQL."""
 _WRONG_SERVER = (asyncpg.ReadOnlySQLTransactionError, asyncpg.TargetServerAttributeNotMatched)
 """The server takes no writes, so that another one may be the primary by now."""
+TRY_LOCK = "SELECT pg_try_advisory_lock($1)"
 
 _IN_WORDS = {
     "28P01": "user or password is wrong",
@@ -178,7 +179,7 @@ class PostgresDatabase:
                 await connection.execute("SET statement_timeout = 0")
                 # A statement that waits for the lock would have a snapshot, for which the building
                 # of an index by the lock's holder waits.
-                while not await connection.fetchval(TAKE, lock):  # noqa: ASYNC110
+                while not await connection.fetchval(TRY_LOCK, lock):  # noqa: ASYNC110
                     await asyncio.sleep(_LOCK_EVERY_S)
                 return await body(_Inside(connection))
             finally:
@@ -298,6 +299,3 @@ class _Inside:
     async def fetch(self, sql: str, *args: Value) -> Sequence[Row]:
         rows: Sequence[Row] = await self._connection.fetch(numbered(sql), *args)
         return rows
-
-
-TAKE = "SELECT pg_try_advisory_lock($1)"

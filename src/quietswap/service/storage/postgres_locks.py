@@ -10,7 +10,7 @@ from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]
 
-from quietswap.service.storage.postgres import AWAY, TAKE, Session, session_settings
+from quietswap.service.storage.postgres import AWAY, TRY_LOCK, Session, session_settings
 
 TRACKER = 0x7175_6965_7474
 """Number of the tracker's lock, per database: `quiett` in ASCII."""
@@ -24,7 +24,7 @@ WHERE locktype = 'advisory' AND granted
   AND (CAST(classid AS bigint) << 32 | CAST(objid AS bigint)) = ?
 """
 """How many sessions hold the advisory lock of a number."""
-_TAKE_SHARED = "SELECT pg_try_advisory_lock_shared($1)"
+_TRY_SHARED = "SELECT pg_try_advisory_lock_shared($1)"
 _LOST_HOST = {
     "tcp_keepalives_idle": "2",
     "tcp_keepalives_interval": "1",
@@ -45,7 +45,7 @@ class AdvisoryLeaderLock:
     ) -> None:
         self._url = url
         self._lock = lock
-        self._take = _TAKE_SHARED if shared else TAKE
+        self._take = _TRY_SHARED if shared else TRY_LOCK
         self._patience_s = patience_s
         self._connection: Any = None
         self._is_held = False
