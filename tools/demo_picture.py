@@ -12,7 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from quietswap.cli.demo import DemoReport, DemoRun
+from quietswap.cli.demo import DemoRun
+from quietswap.cli.demo_report import DemoReport
 from quietswap.cli.demo_sandbox import running_sandbox
 
 PICTURE = Path(__file__).parent.parent / "docs" / "_static" / "demo.svg"

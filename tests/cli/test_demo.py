@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from quietswap.cli import demo_sandbox
-from quietswap.cli.demo import DemoReport
+from quietswap.cli.demo_report import DemoReport
 from tests.cli.conftest import Quietswap
 from tests.cli.sandbox_process import ROOT
 from tests.cli.sandbox_process import quietswap as command

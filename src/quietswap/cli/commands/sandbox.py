@@ -205,7 +205,8 @@ def demo(*, block_time: float, as_json: bool) -> None:
     code 0 means that all transactions were confirmed, at least the minimum was received, and the
     private swap lost nothing to the searcher.
     """
-    from quietswap.cli.demo import DemoReport, DemoRun
+    from quietswap.cli.demo import DemoRun
+    from quietswap.cli.demo_report import DemoReport
     from quietswap.cli.demo_sandbox import SandboxFailed, running_sandbox
     from quietswap.cli.output.console import open_screen
     from quietswap.cli.output.exit_codes import REFUSED

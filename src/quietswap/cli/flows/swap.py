@@ -10,6 +10,7 @@ from rich.text import Text
 from quietswap.cli.flows.signing import SAME_NONCE, SigningFlow, is_open_mismatch
 from quietswap.cli.options.connection import confirm
 from quietswap.cli.output import quote as output
+from quietswap.cli.output import swap_result
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.order_progress import final_text
 from quietswap.cli.output.tokens import DisplayToken
@@ -68,9 +69,9 @@ class SwapRun(SigningFlow):
             if not self._queues():
                 raise
             result = self._run(self._swapped)
-        self._context.result(output.machine(result))
+        self._context.result(swap_result.machine(result))
         self._context.screen.print()
-        self._context.screen.print(output.report(result, self._buy))
+        self._context.screen.print(swap_result.report(result, self._buy))
         if result.may_be_mined:
             self._leave("Not decided by any block")
             self._retry(_params(result.quote).nonce)
@@ -252,7 +253,7 @@ class SwapRun(SigningFlow):
             least = self._buy.show(floor)
             raise errors.QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
         if plan.reference is not None and (below := plan.below_percent) is not None:
-            screen.print(output.compared(plan.reference, below, self._buy))
+            screen.print(swap_result.compared(plan.reference, below, self._buy))
         if (notice := output.loss_notice(plan.loss)) is not None:
             screen.print(notice)
         if plan.refusal is None:
@@ -264,7 +265,7 @@ class SwapRun(SigningFlow):
         params, facts = plan.params, plan.wallet
         nonce, target = Text(str(params.nonce)), f"router of {plan.quote.source}"
         if facts is None:
-            self._print_warning(output.UNCHECKED, "unchecked")
+            self._print_warning(swap_result.UNCHECKED, "unchecked")
         elif plan.approvals:
             self._show_approvals(plan)
             count = len(plan.approvals)
@@ -305,7 +306,7 @@ class SwapRun(SigningFlow):
             block = f"in block {event.receipt.block_number:,}"
             self._progress.say(f"approved   {amount} for {output.short(event.router)} {block}")
         elif isinstance(event, SwapSimulation):
-            self._progress.say(output.tried(event, self._buy))
+            self._progress.say(swap_result.tried(event, self._buy))
         elif isinstance(event, OutcomeWatch):
             self._no_order = event.why
             self._print_watch(event)

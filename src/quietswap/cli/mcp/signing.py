@@ -17,10 +17,10 @@ from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, Elicitati
 from pydantic import BaseModel, Field
 
 from quietswap.cli.mcp.answers import Refused
+from quietswap.cli.mcp.arguments import PreparedArgument
 from quietswap.cli.mcp.limits import SigningLimits, Spending
 from quietswap.cli.mcp.prepare import MAX_LOSS_PERCENT, Prepared, Preparer
 from quietswap.cli.mcp.quotes import KeptQuote
-from quietswap.cli.mcp.tools import PreparedArgument
 from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.tokens import ETHER, DisplayToken
 from quietswap.client.flows.plan import FRESH_S

@@ -9,6 +9,17 @@ from pydantic import Field
 
 from quietswap.cli.mcp import quotes
 from quietswap.cli.mcp.answers import UNTRUSTED, BadInput, marked
+from quietswap.cli.mcp.arguments import (
+    AmountArgument,
+    OffsetArgument,
+    OrderArgument,
+    PreparedArgument,
+    RowsArgument,
+    SlippageArgument,
+    SmallestArgument,
+    TokenArgument,
+    WalletArgument,
+)
 from quietswap.cli.mcp.prepare import Preparer, shown
 from quietswap.cli.output import order_end
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
@@ -25,39 +36,9 @@ from quietswap.rules.tx.signed import SIZE_CAP
 
 VALID_S = 30
 """A quote is valid for about 30 s, by the interface."""
-MOST_ROWS = 50
 MOST_WAIT_S = 60
 _INTERVAL_S = 2.0
 """Time between two reads of an order's status where the event stream does not work."""
-
-# Arguments of the tools, with what a model reads about them.
-
-TokenArgument = Annotated[
-    str,
-    Field(
-        description="WETH, USDC, USDT, DAI or WBTC, or the address of another token; search_tokens"
-        " finds it. Native ETH cannot be swapped."
-    ),
-]
-AmountArgument = Annotated[
-    str, Field(description="Amount of the sold token in digits, such as 1.5: whole tokens")
-]
-SmallestArgument = Annotated[
-    bool, Field(description="The amount is written in smallest units, not in whole tokens")
-]
-WalletArgument = Annotated[str, Field(description="Address of the wallet that sells")]
-SlippageArgument = Annotated[
-    int,
-    Field(
-        description="Accepted loss below the quote in basis points: 50 is 0.5 %",
-        ge=1,
-        le=base.MAX_SLIPPAGE_BPS,
-    ),
-]
-PreparedArgument = Annotated[str, Field(description="preparedId of what was prepared")]
-OrderArgument = Annotated[str, Field(description="Order id", max_length=128)]
-RowsArgument = Annotated[int, Field(ge=1, le=MOST_ROWS)]
-OffsetArgument = Annotated[int, Field(ge=0, le=base.MAX_OFFSET)]
 
 
 class Tools:

@@ -12,8 +12,9 @@ from quietswap.cli.context import CommandContext
 from quietswap.cli.output import order_end, order_progress
 from quietswap.cli.output.local_time import when
 from quietswap.cli.output.order_progress import AS_REPORTED, STYLE, failure_text
-from quietswap.cli.output.quote import against_pools, facts, short
+from quietswap.cli.output.quote import facts, short
 from quietswap.cli.output.responsive_table import ResponsiveTable
+from quietswap.cli.output.swap_result import against_pools
 from quietswap.cli.output.text_table import text_table
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
 

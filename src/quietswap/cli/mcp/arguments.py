@@ -1,0 +1,37 @@
+"""Arguments of the tools, with what a model reads about them."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from quietswap.rules import wire as base
+
+MOST_ROWS = 50
+
+
+TokenArgument = Annotated[
+    str,
+    Field(
+        description="WETH, USDC, USDT, DAI or WBTC, or the address of another token; search_tokens"
+        " finds it. Native ETH cannot be swapped."
+    ),
+]
+AmountArgument = Annotated[
+    str, Field(description="Amount of the sold token in digits, such as 1.5: whole tokens")
+]
+SmallestArgument = Annotated[
+    bool, Field(description="The amount is written in smallest units, not in whole tokens")
+]
+WalletArgument = Annotated[str, Field(description="Address of the wallet that sells")]
+SlippageArgument = Annotated[
+    int,
+    Field(
+        description="Accepted loss below the quote in basis points: 50 is 0.5 %",
+        ge=1,
+        le=base.MAX_SLIPPAGE_BPS,
+    ),
+]
+PreparedArgument = Annotated[str, Field(description="preparedId of what was prepared")]
+OrderArgument = Annotated[str, Field(description="Order id", max_length=128)]
+RowsArgument = Annotated[int, Field(ge=1, le=MOST_ROWS)]
+OffsetArgument = Annotated[int, Field(ge=0, le=base.MAX_OFFSET)]
