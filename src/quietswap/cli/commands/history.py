@@ -66,7 +66,7 @@ def history(
     from quietswap.rules.wire import member_names
 
     with context.client() as client:
-        found = client.order_history(
+        page = client.order_history(
             own_wallet(wallet),
             limit=limit,
             offset=offset,
@@ -74,15 +74,15 @@ def history(
             kind=kind,  # type: ignore[arg-type]
             as_of=as_of,
         )
-        names = member_names(type(found))
-        members = dict(zip(names, msgspec.structs.astuple(found), strict=True))
+        names = member_names(type(page))
+        members = dict(zip(names, msgspec.structs.astuple(page), strict=True))
         members["reportedByService"] = True
         has_approvals = kind in ("approval", "any")
         signed = signed_approvals(own_wallet(wallet), client, context) if has_approvals else []
         members |= {"signedHere": signed} if has_approvals else {}
         if context.result(members):
             hashes, is_live = {each["txHash"].lower() for each in signed}, status is not None
-            context.screen.print(history_table(found, client, context, hashes, is_live=is_live))
+            context.screen.print(history_table(page, client, context, hashes, is_live=is_live))
             if has_approvals:
                 context.screen.print(approvals_table(signed, client, context))
 

@@ -87,8 +87,8 @@ class CancelRun(SigningFlow):
             with signals_as_ctrl_c():
                 return order_details(result.status, self._client, self._context)
         except (ClientError, KeyboardInterrupt) as error:
-            why = str(error) or "interrupted"
-            return Text(f"the order cannot be shown: {why}", "yellow")
+            reason = str(error) or "interrupted"
+            return Text(f"the order cannot be shown: {reason}", "yellow")
 
 
 def _verdict(result: CancelResult) -> Text:

@@ -30,8 +30,8 @@ class RevokeRun(SigningFlow):
         named = routers or tuple(sorted({*ROUTERS, *signed}, key=str.lower))
         self._client.run(approvals.require_mainnet())
         allowances = {router: self._allowance(router) for router in named}
-        held = {router: amount for router, amount in allowances.items() if amount}
-        if not held:
+        allowed = {router: amount for router, amount in allowances.items() if amount}
+        if not allowed:
             self._context.say(f"No router may move {token.symbol} of {wallet}.")
         else:
             if not replace:
@@ -41,14 +41,16 @@ class RevokeRun(SigningFlow):
                     "a revocation",
                     self._client.polling,
                     has_node=True,
-                    nonces=range(following, following + len(held)),
+                    nonces=range(following, following + len(allowed)),
                 )
                 self._client.run(search)
-            self._show(held)
+            self._show(allowed)
             if not self._confirm("revoking"):
                 raise QuoteDeclined("nothing was signed: declined")
-            self._run(lambda: self._revoke_all(held, max_fee_wei))
-        revoked = [{"router": router, "allowance": str(amount)} for router, amount in held.items()]
+            self._run(lambda: self._revoke_all(allowed, max_fee_wei))
+        revoked = [
+            {"router": router, "allowance": str(amount)} for router, amount in allowed.items()
+        ]
         self._context.result({"ok": True, "token": token.address, "revoked": revoked})
 
     def _allowance(self, router: str) -> int:

@@ -74,10 +74,12 @@ class WrapRun(SigningFlow):
 
     def _check_funds(self, quote: WrapQuoteResponse) -> None:
         """Check the converted amount. The service checks the fee. Raises QuoteDeclined."""
-        found = self._client.wrap_info(self._wallet_signer.wallet).balances
+        balances = self._client.wrap_info(self._wallet_signer.wallet).balances
         ether, weth = self._pair()
-        token, held = (ether, found.eth) if quote.operation == "wrap" else (weth, found.weth)
-        self._require_funds(held.wei, quote.amount_wei, token, quote.operation)
+        token, balance = (
+            (ether, balances.eth) if quote.operation == "wrap" else (weth, balances.weth)
+        )
+        self._require_funds(balance.wei, quote.amount_wei, token, quote.operation)
 
     def _print_event(self, event: Event) -> None:
         if isinstance(event, WrapPlan):
@@ -117,12 +119,12 @@ class WrapRun(SigningFlow):
             with signals_as_ctrl_c():
                 balances = self._client.wrap_info(self._wallet_signer.wallet).balances
         except (ClientError, KeyboardInterrupt) as error:
-            why = str(error) or "interrupted"
-            rows.append(("note", Text(f"the balances cannot be shown: {why}", "yellow")))
+            reason = str(error) or "interrupted"
+            rows.append(("note", Text(f"the balances cannot be shown: {reason}", "yellow")))
         else:
             rows.append(("ETH", ether.number(balances.eth.wei)))
             rows.append(("WETH", weth.number(balances.weth.wei)))
-        told = {"order": result.order, "receipt": result.receipt, "balances": balances}
-        self._context.result({"ok": True, **told, "quote": result.quote})
+        members = {"order": result.order, "receipt": result.receipt, "balances": balances}
+        self._context.result({"ok": True, **members, "quote": result.quote})
         self._context.screen.print()
         self._context.screen.print(facts(*rows))

@@ -49,8 +49,8 @@ def reported_text(status: str) -> str:
 
 
 def _is_open(failure: "OrderFailure") -> bool:
-    said = failure.may_be_mined  # unset by a service without this field
-    return said if isinstance(said, bool) else failure.code in _UNDECIDED
+    may_be_mined = failure.may_be_mined  # unset by a service without this field
+    return may_be_mined if isinstance(may_be_mined, bool) else failure.code in _UNDECIDED
 
 
 def relay_text(answer: str) -> str:

@@ -67,11 +67,11 @@ def sources(quote: "SwapQuoteResponse", buy: DisplayToken) -> RenderableType:
     for report in sorted(quote.sources, key=lambda r: ranks.get(r.source, len(ranks))):
         won, net = report.source == quote.source, worth.get(report.source)
         source = Text(report.source, "bold" if won else "")
-        known = quote.scoring.price_available
+        has_price = quote.scoring.price_available
         amounts = (report.promised, report.simulated)
         cells = [
             *(Text("" if each is None else buy.brief(each)) for each in amounts),
-            Text(usd(net, known=known) if net is not None else ""),
+            Text(usd(net, known=has_price) if net is not None else ""),
             Text(str(report.latency_ms)),
             Text(why(report.outcome, report.reason), "yellow"),
         ]

@@ -87,14 +87,14 @@ def against_pools(status: "OrderStatusResponse") -> list[tuple[str, RenderableTy
 
 def _reported(result: "SwapResult", buy: DisplayToken) -> str:
     """Return what the service says that arrived; without a node nothing else says it."""
-    told = "reported by the service; --rpc-url checks it"
+    origin = "reported by the service; --rpc-url checks it"
     received = result.status.received  # an older service does not say it
     if received is None or received.amount is None:
-        return f"at least the minimum, {told}"
+        return f"at least the minimum, {origin}"
     promised = result.quote.buy_amount
     bps = difference_bps(received.amount, promised)
     of = f"{buy.show(received.amount)} of {buy.show(promised)} promised"
-    return f"{of} ({bps / 100:+.2f} %), {told}"
+    return f"{of} ({bps / 100:+.2f} %), {origin}"
 
 
 def machine(result: "SwapResult") -> dict[str, Any]:
