@@ -70,8 +70,10 @@ class DemoRun:
     def _balances(self) -> Holdings:
         node = self._client.node
         tokens = (WETH, USDC)
-        held = {t.symbol: node(node_calls.token_balance(t.address, self._wallet)) for t in tokens}
-        return {"ETH": node(node_calls.eth_balance(self._wallet)), **held}
+        token_balances = {
+            t.symbol: node(node_calls.token_balance(t.address, self._wallet)) for t in tokens
+        }
+        return {"ETH": node(node_calls.eth_balance(self._wallet)), **token_balances}
 
     def _convert(
         self, title: str, operation: WrapOperation, amount: str, claim: str, gain: int
@@ -150,8 +152,8 @@ class DemoRun:
         check("both met the same price", holds=_same_price(public.quote, private.quote))
         claim = f"the public swap lost {USDC.show(max(public.lost, 0))} to a sandwich"
         check(claim, holds=public.lost > 0 and len(public.attackers) >= 2)
-        kept = private.lost <= 0 and not private.attackers
-        check("the private swap lost nothing to the searcher", holds=kept)
+        is_unharmed = private.lost <= 0 and not private.attackers
+        check("the private swap lost nothing to the searcher", holds=is_unharmed)
 
     def _publicly(self, quote: SwapQuoteResponse) -> SwapResultRow:
         """Send the quoted call through the node as a public transaction with a tip."""
@@ -198,8 +200,8 @@ class DemoRun:
 
     def _around(self, receipt: NodeReceipt) -> tuple[tuple[str, ...], str | None]:
         """Return hashes and sender of the transactions around ours by the same sender."""
-        asked = (hex(receipt.block_number), True)
-        block = self._client.node(NodeCall("eth_getBlockByNumber", asked, dict))
+        params = (hex(receipt.block_number), True)
+        block = self._client.node(NodeCall("eth_getBlockByNumber", params, dict))
         rows = [(tx["hash"], tx["from"]) for tx in block["transactions"]]
         at = [tx_hash for tx_hash, _ in rows].index(receipt.transaction_hash)
         before, after = rows[:at], rows[at + 1 :]

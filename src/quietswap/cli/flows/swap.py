@@ -127,8 +127,8 @@ class SwapRun(SigningFlow):
             return None
         wallet = self._request.wallet
         with contextlib.suppress(ClientError):
-            found = find_open_order(wallet, self._client.polling, has_node=True)
-            order_id = self._client.run(found)
+            search = find_open_order(wallet, self._client.polling, has_node=True)
+            order_id = self._client.run(search)
             nonce = _params(self._client.quote(self._request)).nonce
             if order_id and nonce and nonce > self._client.node(node_calls.nonce(wallet)):
                 return order_id, nonce
@@ -158,8 +158,8 @@ class SwapRun(SigningFlow):
         """Print the approval that is sent, though no swap is signed."""
         self._progress.stop()
         is_open = isinstance(error, errors.MayBeMined | errors.OrderStillOpen)
-        how = "and may still be mined" if is_open else "before this"
-        text = f"The swap was not signed, but an approval was sent, {how}:"
+        when = "and may still be mined" if is_open else "before this"
+        text = f"The swap was not signed, but an approval was sent, {when}:"
         self._context.say(text, "yellow")
         self._print_signed()
         self._context.approval["approval"] = self._signer.signed()
@@ -289,8 +289,8 @@ class SwapRun(SigningFlow):
         amount = self._sell.show(plan.quote.sell_amount)
         if self._request.approval == "max":
             amount = f"any amount of {self._sell.symbol}"
-        how = "" if count == 1 else f" in {count} transactions, as the token first resets it to 0"
-        self._print_warning(f"first, publicly{how}: {router} may move {amount}", "approve")
+        steps = "" if count == 1 else f" in {count} transactions, as the token first resets it to 0"
+        self._print_warning(f"first, publicly{steps}: {router} may move {amount}", "approve")
 
     def _print_event(self, event: Event) -> None:
         if isinstance(event, SwapPlan):

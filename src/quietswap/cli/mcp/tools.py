@@ -64,9 +64,9 @@ class Tools:
 
         Read `warnings` before a trade. An address also finds a token of no list.
         """
-        found = await self._client.tokens(query, limit=limit, offset=offset)
-        tokens = [_token(token) for token in found.tokens]
-        return {"tokens": tokens, "total": found.total, "hasMore": found.has_more}
+        page = await self._client.tokens(query, limit=limit, offset=offset)
+        tokens = [_token(token) for token in page.tokens]
+        return {"tokens": tokens, "total": page.total, "hasMore": page.has_more}
 
     async def price(
         self,
@@ -78,12 +78,12 @@ class Tools:
         """Show an indicative price, without a wallet. Nothing is verified: `quote` verifies."""
         selling, buying = await self._preparer.pair(sell, buy)
         units = quotes.read_units(amount, selling, smallest=smallest_units)
-        found = await self._client.price(selling.address, buying.address, units)
-        whole = quotes.whole_tokens(
-            sellAmount=(selling, found.sell_amount), buyAmount=(buying, found.buy_amount)
+        indicative = await self._client.price(selling.address, buying.address, units)
+        in_whole_tokens = quotes.whole_tokens(
+            sellAmount=(selling, indicative.sell_amount), buyAmount=(buying, indicative.buy_amount)
         )
-        loss = quotes.loss_members(judge_quote(found, 0))
-        return {"inWholeTokens": whole, **marked(found, "loss"), "loss": loss}
+        loss = quotes.loss_members(judge_quote(indicative, 0))
+        return {"inWholeTokens": in_whole_tokens, **marked(indicative, "loss"), "loss": loss}
 
     async def quote(
         self,
@@ -101,9 +101,9 @@ class Tools:
         """
         pair = await self._preparer.pair(sell, buy)
         request = _swap_request(pair, amount, wallet, slippage_bps, smallest=smallest_units)
-        found = await self._client.quote(request)
-        kept = quotes.KeptQuote(found, request, *pair, self._preparer.monotonic())
-        return self._with_id(self._quotes.add(kept), quotes.summary(kept))
+        swap_quote = await self._client.quote(request)
+        kept_quote = quotes.KeptQuote(swap_quote, request, *pair, self._preparer.monotonic())
+        return self._with_id(self._quotes.add(kept_quote), quotes.summary(kept_quote))
 
     async def explain_quote(
         self, quote_id: Annotated[str, Field(description="quoteId of a quote")]
@@ -144,9 +144,9 @@ class Tools:
         )
         with contextlib.suppress(OrderStillOpen):
             await self._client.run(flow)
-        left = max(started + wait_seconds - self._preparer.monotonic(), 0.0)
+        rest_s = max(started + wait_seconds - self._preparer.monotonic(), 0.0)
         end = await self._client.run(
-            finality.judge_record(seen[-1], own, patient, left, has_node=self._preparer.has_node)
+            finality.judge_record(seen[-1], own, patient, rest_s, has_node=self._preparer.has_node)
         )
         return {
             "final": end.is_final,
@@ -177,7 +177,7 @@ class Tools:
         The states are those that the service reports: follow_order compares one with the person's
         own node.
         """
-        found = await self._client.order_history(
+        page = await self._client.order_history(
             quotes.read_wallet(wallet),
             limit=limit,
             offset=offset,
@@ -187,9 +187,9 @@ class Tools:
         )
         return {
             "reportedByService": True,
-            "orders": marked(found.orders),
-            "total": found.total,
-            "hasMore": found.has_more,
+            "orders": marked(page.orders),
+            "total": page.total,
+            "hasMore": page.has_more,
         }
 
     async def prepare_swap(
@@ -256,8 +256,13 @@ class Tools:
         if has_node:
             amounts: tuple[int | None, ...] = await self._client.run(_held(owner, chosen))
         else:
-            found = await self._client.balances(owner, [token.address for token in chosen])
-            amounts = (found.eth.wei, *(token.balance for token in found.tokens))
+            wallet_balances = await self._client.balances(
+                owner, [token.address for token in chosen]
+            )
+            amounts = (
+                wallet_balances.eth.wei,
+                *(token.balance for token in wallet_balances.tokens),
+            )
         ether, rows = int(amounts[0] or 0), [*map(_balance, chosen, amounts[1:])]
         return {
             "wallet": owner,

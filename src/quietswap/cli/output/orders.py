@@ -130,8 +130,8 @@ def order_details(
         rows.append(("refund", f"{ETHER.show(found.refund.amount_wei)}, {words}"))
     if found.error:
         plain = f"{found.error.code}: {found.error.message}"
-        why = plain if is_shown else failure_text(found.error)
-        rows.append(("why", Text(why + AS_REPORTED, "yellow")))
+        failure = plain if is_shown else failure_text(found.error)
+        rows.append(("why", Text(failure + AS_REPORTED, "yellow")))
     if found.relay_answer:
         rows.append(("relay", Text(order_progress.relay_text(found.relay_answer), "yellow")))
     return facts(*rows)

@@ -60,8 +60,8 @@ def report(result: "SwapResult", buy: DisplayToken) -> RenderableType:
         rows.append(("received", _reported(result, buy)))
         rows.append(("minimum", minimum))
     if status.error is not None:
-        why = failure_text(status.error) + AS_REPORTED
-        rows.append((status.status if is_shown else "reported", Text(why)))
+        failure = failure_text(status.error) + AS_REPORTED
+        rows.append((status.status if is_shown else "reported", Text(failure)))
     if result.fell_short:
         text = "less than the minimum arrived: the router or the token kept too much"
         rows.append(("careful", Text(text, "bold red")))
