@@ -19,13 +19,15 @@ async def answer_as_geth(rpc: SandboxRpcClient, body: list[_Call] | _Call, raw: 
     """Return the response to what `rpc.read` returned; `raw` is the same as it arrived."""
     calls = body if isinstance(body, list) else [body]
     try:
-        asked = [geth_rules.reads(*_method(call)) for call in calls]
+        extra_reads = [geth_rules.reads(*_method(call)) for call in calls]
         refused = [geth_rules.refusal(*_method(call), None) for call in calls]
     except _MALFORMED:
         return await rpc.forward(raw)
-    if not any(asked) and not any(refused):
+    if not any(extra_reads) and not any(refused):
         return await rpc.forward(raw)
-    reads = {read: f"read {n}" for n, read in enumerate(dict.fromkeys(chain.from_iterable(asked)))}
+    reads = {
+        read: f"read {n}" for n, read in enumerate(dict.fromkeys(chain.from_iterable(extra_reads)))
+    }
     sent = [
         call | {"id": n}
         for n, (call, error) in enumerate(zip(calls, refused, strict=True))
@@ -36,7 +38,7 @@ async def answer_as_geth(rpc: SandboxRpcClient, body: list[_Call] | _Call, raw: 
     replies = []
     for n, (call, error) in enumerate(zip(calls, refused, strict=True)):
         if error is None:
-            replies.append(_judged(call, by_id[n], [by_id[reads[read]] for read in asked[n]]))
+            replies.append(_judged(call, by_id[n], [by_id[reads[read]] for read in extra_reads[n]]))
         else:
             replies.append(failure(call.get("id"), error))
     return msgspec.json.encode(replies if isinstance(body, list) else replies[0])

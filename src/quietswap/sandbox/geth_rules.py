@@ -98,11 +98,11 @@ def in_words_of_geth(method: str, params: Sequence[Any], reply: dict[str, Any]) 
         return reply
     if error := reply.get("error"):
         text = error["message"].lower()
-        told = next((own for words, own in _TRANSLATED.items() if words in text), None)
-        return reply if told is None else failure(reply["id"], RpcError(*told))
-    asked = [call for block in params[0]["blockStateCalls"] for call in block.get("calls", ())]
+        geth_error = next((own for words, own in _TRANSLATED.items() if words in text), None)
+        return reply if geth_error is None else failure(reply["id"], RpcError(*geth_error))
+    requested = [call for block in params[0]["blockStateCalls"] for call in block.get("calls", ())]
     ran = [call for block in reply["result"] for call in block["calls"]]
-    for call, result in zip(asked, ran, strict=False):
+    for call, result in zip(requested, ran, strict=False):
         if result["status"] == "0x0":
             result["error"] = _failure(call, result)
     return reply
