@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from quietswap.rules.orders.tracking import DEEP
+from quietswap.service.settings import TrackingConfig
 from tests.example_counts import LONG
 from tests.nodes.conftest import RULES
 from tests.nodes.town import GethDesk, GethTown, running_geth_town, visited
@@ -58,6 +60,7 @@ def test_no_order_stays_confirmed_in_a_block_that_a_killed_node_lost(rules: str)
     with running_geth_town(RULES[rules]) as town, GethDesk(town) as desk:
         wallets = desk.genesis_wallets
         orders: list[dict[str, Any]] = []
+        desk.until_block(CLOSES_AT - DEEP + 2)  # what is older may be closed
         while desk.head() < FINAL_EVERY + 1:
             wallet = wallets[len(orders) % len(wallets)]
             data(desk.submit_wrap(desk.wrap(wallet, amount="0.01")))
@@ -67,11 +70,12 @@ def test_no_order_stays_confirmed_in_a_block_that_a_killed_node_lost(rules: str)
         finalized = desk.rpc("eth_getBlockByNumber", "finalized", False)
         assert int(finalized["number"], 16) >= FINAL_EVERY
         blocks = {order["orderId"]: mined_in(desk, order) for order in orders}
-        desk.until_block(FINAL_EVERY + 4)  # the tracker has looked at the final block
+        desk.until_block(CLOSES_AT + 2)
         slowly(lambda: {desk.status(one["orderId"])["status"] for one in orders} == {"confirmed"})
         before = desk.head()
         with desk.no_blocks():
             town.do(town.geth.kill())
+            town.geth.options += ("--txpool.nolocals",)  # nor does it mine again what it was sent
             town.do(town.geth.start())
             assert desk.head() < before
             slowly(lambda: not any(is_false(desk, one) for one in orders))
@@ -87,6 +91,8 @@ def slowly(holds: Callable[[], object]) -> None:
 
 FINAL_EVERY = 32
 """Blocks, as geth's developer mode counts."""
+CLOSES_AT = FINAL_EVERY + TrackingConfig().backstop_every_blocks
+"""The first block at which the tracker would close what such a final block holds."""
 
 
 def is_false(desk: GethDesk, order: dict[str, Any]) -> bool:
