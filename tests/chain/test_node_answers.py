@@ -19,7 +19,8 @@ from quietswap.rules.trial.dry_run import read_plain
 from quietswap.service.base.http_client import HttpClient, HttpReply
 from quietswap.service.node import reads
 from quietswap.service.node.rpc import NodeRpcClient
-from quietswap.service.relays.answers import RelayOutcome, classify_response
+from quietswap.service.relays.answers import RelayOutcome
+from quietswap.service.relays.classify_response import classify_response
 from tests.defaults import NODE
 from tests.fake_web import Answer, serving
 from tests.manual_clock import ManualClock

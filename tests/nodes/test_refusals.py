@@ -7,7 +7,8 @@ from eth_account import Account
 
 from quietswap.sandbox.contracts.abi import WALLETS
 from quietswap.service.base.http_client import HttpReply
-from quietswap.service.relays.answers import RelayOutcome, classify_response
+from quietswap.service.relays.answers import RelayOutcome
+from quietswap.service.relays.classify_response import classify_response
 from tests import loopback
 from tests.chain.test_node_answers import SENT
 from tests.nodes.town import GethTown
