@@ -75,7 +75,9 @@ REFUSED: dict[str, Callable[[Head], Call]] = {
     "call:unknownHash": lambda _: ("eth_call", [call(), {"blockHash": UNKNOWN_HASH}]),
     "call:lowFee": lambda _: ("eth_call", [call(maxFeePerGas="0x1"), "latest"]),
     "nonce:future": lambda head: ("eth_getTransactionCount", [NOBODY, number(head, 9)]),
-    "logs:future": lambda head: ("eth_getLogs", [{"toBlock": number(head, 9)}]),
+    "logs:future": lambda head: (
+        "eth_getLogs", [{"fromBlock": number(head), "toBlock": number(head, 9)}],
+    ),
     "logs:backwards": lambda head: (
         "eth_getLogs", [{"fromBlock": number(head), "toBlock": number(head, -1)}],
     ),
