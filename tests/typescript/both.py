@@ -21,6 +21,7 @@ from quietswap.client.flows.finality import SubmittedTransaction
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.wrap import WrapRequest
+from quietswap.client.wire import encode
 from quietswap.rules.trial.swap_trial import MOST_VIEWS
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Time
@@ -34,6 +35,9 @@ _ERROR_FIELDS = ("tx_hash", "nonce", "order_id", "fate", "status", "reference", 
 _JUDGED = (
     "received", "fate", "succeeded", "may_be_mined", "fell_short", "checked", "cancelled",
     "is_final", "is_contradicted", "confirmed",
+)  # fmt: skip
+_OF_RECORD = (
+    "txHash", "blockNumber", "gasUsed", "effectiveGasPrice", "feePaidWei", "received", "delivered",
 )  # fmt: skip
 Prepare = Callable[[FakeChain, FakeService], None]
 
@@ -201,11 +205,20 @@ def _result(result: Any) -> dict[str, Any]:
         found["approvals"] = [each.amount for each in result.approvals]
     if hasattr(result, "status"):
         found["status"] = result.status.status
+    if hasattr(result, "received"):
+        found["record"] = _shown(result.status)
     if hasattr(result, "record"):
-        found["status"] = result.record.status
+        found["status"], found["record"] = result.record.status, _shown(result.own_record)
     elif hasattr(result, "receipt"):
         found["mined"] = result.receipt and result.receipt.transaction_hash
     return found
+
+
+def _shown(record: Any) -> dict[str, Any]:
+    """Return what a record says of block, gas and amounts, by the own node or by the service."""
+    members = record if isinstance(record, dict) else json.loads(encode(record))
+    terms = {name: str(value) for name, value in members["orderParams"].items()}
+    return terms | {name: str(members.get(name)) for name in _OF_RECORD}
 
 
 def _typescript(typescript: TypeScript, scenario: Scenario, servers: FakeServers) -> dict[str, Any]:
@@ -246,9 +259,11 @@ def _typescript(typescript: TypeScript, scenario: Scenario, servers: FakeServers
         if _camel_name(name) in result or name in ("received", "fate")
     }
     if scenario.method == "swap":
+        judged["record"] = _shown(result["status"])
         judged["approvals"] = [each["amount"] for each in result["approvals"]]
     if scenario.method == "end":
         judged["status"] = result["record"]["status"]
+        judged["record"] = _shown(result["ownRecord"])
         del judged["received"]
     elif scenario.method == "follow":
         judged = {"status": result["status"]}

@@ -94,7 +94,7 @@ async function run(command) {
   } catch (error) {
     return { error: { ...told(error), pauses, events } };
   }
-  const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled", "isFinal", "isContradicted", "confirmed"];
+  const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled", "isFinal", "isContradicted", "confirmed", "ownRecord"];
   const judged = Object.fromEntries(getters.filter((name) => name in Object(result)).map((name) => [name, result[name]]));
   return { result: result && typeof result === "object" ? { ...result, ...judged } : result, pauses, events };
 }

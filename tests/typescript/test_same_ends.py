@@ -35,7 +35,16 @@ from tests.example_counts import LONG
 from tests.typescript.both import Outside, Prepare, Scenario, but, ends
 from tests.typescript.package import TypeScript, build, needs_packages, running
 from tests.typescript.prepare import says
-from tests.typescript.scenarios import BEHIND, CANCELS, SIGNERS, SWAP, SWAPS, TRIALS, WRAPS
+from tests.typescript.scenarios import (
+    BEHIND,
+    CANCELS,
+    MINED_HASH,
+    SIGNERS,
+    SWAP,
+    SWAPS,
+    TRIALS,
+    WRAPS,
+)
 
 
 def mined_elsewhere(node: FakeChain) -> None:
@@ -71,10 +80,17 @@ def _same(
     if gathers:  # Python asks in batches what TypeScript asks one by one
         for end in (python, ours):
             end["pauses"] = sorted(set(end["pauses"]))
-    names = python.keys() | ours.keys()
-    other = {name: (python.get(name), ours.get(name)) for name in names}
+    expected, found = _flat(python), _flat(ours)
+    other = {name: (expected.get(name), found.get(name)) for name in expected.keys() | found}
     assert not {name: pair for name, pair in other.items() if pair[0] != pair[1]}
     return python
+
+
+def _flat(end: dict[str, Any]) -> dict[str, Any]:
+    """Return the end with the members of its result or error beside its own."""
+    inner = {f"{part}.{name}": value for part in ("result", "error")
+             for name, value in end.get(part, {}).items()}  # fmt: skip
+    return {name: value for name, value in end.items() if name not in ("result", "error")} | inner
 
 
 @pytest.mark.parametrize("name", SWAPS)
@@ -125,6 +141,36 @@ def test_an_order_that_the_service_calls_final(
     if node and chain in (mined, mined_elsewhere) and status is OrderStatus.FAILED:
         is_told = end.get("result", {}).get("is_contradicted")
         assert is_told or end["error"]["name"] == "StatusContradiction"
+
+
+@pytest.mark.parametrize("method", ["end", "follow"])
+@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.__name__)
+def test_an_order_that_the_service_calls_pending_for_ever(
+    same: Same, chain: Chain, method: str
+) -> None:
+    """What the own node has shown for a minute is not waited for."""
+    sent = {"what": "the swap", "tx_hash": TX_HASH, "wallet": WALLET, "nonce": NONCE}
+    told = Scenario(
+        method, {"order_id": "ord_1"},
+        (lambda fake, _: chain(fake), says("status", *[reported(OrderStatus.PENDING)] * 40)),
+        orders={"ord_1": sent | {"order_id": "ord_1"}},
+    )  # fmt: skip
+    end = same(told)
+    if chain is mined:
+        told_so = end.get("result", {}).get("confirmed") or end["error"]["name"] == "MinedAnyway"
+        assert told_so
+
+
+@pytest.mark.parametrize("method", ["end", "follow"])
+@pytest.mark.parametrize("chain", [mined, reverted, nothing], ids=lambda chain: chain.__name__)
+def test_an_order_with_another_hash(same: Same, chain: Chain, method: str) -> None:
+    sent = {"what": "the swap", "tx_hash": MINED_HASH, "wallet": WALLET, "nonce": NONCE}
+    told = Scenario(
+        method, {"order_id": "ord_1"},
+        (lambda fake, _: chain(fake), says("status", reported(OrderStatus.PENDING))),
+        orders={"ord_1": sent | {"order_id": "ord_1"}},
+    )  # fmt: skip
+    assert same(told)["error"]["name"] == "TransactionHashMismatch"
 
 
 @pytest.mark.parametrize("name", TRIALS)

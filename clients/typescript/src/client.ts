@@ -110,12 +110,13 @@ export class QuietswapClient {
   /**
    * Follow an order until it is confirmed, failed or cancelled; return its last record, compared as by
    * `end`: throws StatusContradiction, and MayBeMined if your own node does not show what the service
-   * reports. Without a node, or for an order that `orders` does not have, the record is only what the
-   * service reports. Throws OrderStillOpen.
+   * reports; MinedAnyway and NeverMined if it does not report what your node has shown for a minute.
+   * Without a node, or for an order that `orders` does not have, the record is only what the service
+   * reports. Throws OrderStillOpen.
    */
   async follow(orderId: string, watch: (record: OrderStatus) => void = unwatched): Promise<OrderStatus> {
     const found = await this.end(orderId, watch);
-    found.requireCertainty(this.#context.orders.get(orderId));
+    found.requireReport(this.#context.orders.get(orderId));
     return found.record;
   }
 

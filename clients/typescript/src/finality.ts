@@ -22,7 +22,7 @@ import { rpc, type Transport } from "./transport.js";
 /** Two blocks: time for the receipt of a transaction whose nonce is used already. */
 const SURE_S = 24;
 /** Looks with a used nonce and no receipt: backends of one RPC URL may be at different blocks. */
-const SURE_LOOKS = 3;
+export const SURE_LOOKS = 3;
 /** Blocks, with its own, that a transaction must have before another one may take its place. */
 const SAFE_DEPTH = 2;
 /** How far back every node has the state. */
@@ -104,7 +104,7 @@ async function userOfNonce(io: Transport, { wallet, nonce }: Submitted, block: n
 }
 
 /** Judges looks at a transaction one after another. */
-function judging(io: Transport, sent: Submitted, sureLooks: number) {
+export function judging(io: Transport, sent: Submitted, sureLooks: number) {
   let passed = 0;
   let since = 0;
 

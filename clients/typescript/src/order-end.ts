@@ -3,9 +3,10 @@
  * is a claim: without a node or a record of what was signed it stays one.
  */
 import { ClientError } from "./errors.js";
-import { look, onMainnet, readReceipt, watchTransaction, type Seen } from "./finality.js";
-import { MayBeMined, StatusContradiction, type Outcome, type Submitted } from "./flow-errors.js";
+import { SURE_LOOKS, errorFor, judging, look, onMainnet, readReceipt, watchTransaction, type Seen } from "./finality.js";
+import { MayBeMined, StatusContradiction, TransactionHashMismatch, type Outcome, type Submitted } from "./flow-errors.js";
 import type { Receipt } from "./node.js";
+import { throwOutcome } from "./outcome.js";
 import { followOrder, isTerminal, type Context } from "./polling.js";
 import type { Transport } from "./transport.js";
 import type { OrderStatus } from "./types.js";
@@ -56,6 +57,25 @@ export class OrderEnd {
   /** The service calls the order final, and the own node shows otherwise. */
   get isContradicted(): boolean {
     return isTerminal(this.record) && this.isFinal && (this.record.status === "confirmed") !== this.confirmed;
+  }
+
+  /**
+   * The record with hash, block and gas of the own node's receipt, where it has one. What only the
+   * service says of the amount received is left out then.
+   */
+  get ownRecord(): OrderStatus {
+    if (!this.receipt || !this.isFinal) return this.record;
+    const { received: _, delivered: __, ...record } = this.record;
+    const { transactionHash: txHash, blockNumber, gasUsed, effectiveGasPrice } = this.receipt;
+    const own = { txHash, blockNumber, gasUsed: String(gasUsed), effectiveGasPrice: String(effectiveGasPrice) };
+    return { ...record, ...own, feePaidWei: String(gasUsed * effectiveGasPrice) };
+  }
+
+  /** Throw MinedAnyway or NeverMined for an end that the service does not report, and as above. */
+  requireReport(sent: Submitted | undefined): void {
+    this.requireCertainty(sent);
+    if (sent && this.fate && !isTerminal(this.record))
+      throw errorFor(this.fate, `the service still reports ${this.record.status}`, sent, undefined, this.receipt);
   }
 
   /** Throw StatusContradiction, or MayBeMined if the own node does not show the end. */
@@ -121,13 +141,46 @@ async function namedByService(io: Transport, record: OrderStatus): Promise<Order
   }
 }
 
-/** Follow an order until the service calls it final; return what the own node shows. */
+/** Looks at the own node while a service is followed, which may hide the end. */
+function ownLooks({ io, polling }: Context, sent: Submitted) {
+  const judge = judging(io, sent, SURE_LOOKS);
+  const looks = { last: undefined as Seen | undefined, isDecided };
+  let since: number | undefined;
+
+  /** Whether the node has shown an end for so long. An error of the node is none. */
+  async function isDecided(): Promise<boolean> {
+    try {
+      const sighting = await look(io, sent);
+      const now = io.seconds();
+      const fate = await judge(sighting);
+      looks.last = fate === "open" ? undefined : { fate, receipt: sighting.receipt };
+      since = looks.last && (since ?? now);
+      return since !== undefined && now - since >= polling.doubtS;
+    } catch (error) {
+      if (error instanceof ClientError) return false;
+      throw error;
+    }
+  }
+  return looks;
+}
+
+/**
+ * Follow an order until the service calls it final; return what the own node shows. A service that does
+ * not report for `doubtS` what that node shows is not waited for.
+ */
 export async function followToEnd(
   context: Context,
   orderId: string,
   watch: (record: OrderStatus) => void,
 ): Promise<OrderEnd> {
   const sent = context.orders.get(orderId);
-  const record = await followOrder(context, orderId, watch, undefined, sent?.txHash);
-  return judgeRecord(context, record, sent);
+  const own = sent && context.io.hasNode ? ownLooks(context, sent) : undefined;
+  try {
+    const record = await followOrder(context, orderId, watch, undefined, sent?.txHash, own?.isDecided);
+    if (!isTerminal(record) && own?.last) return new OrderEnd(record, own.last);
+    return await judgeRecord(context, record, sent);
+  } catch (error) {
+    if (sent && error instanceof TransactionHashMismatch) return throwOutcome(context, error, sent, () => undefined);
+    throw error;
+  }
 }

@@ -192,8 +192,9 @@ async function poll<T>(
 }
 
 /**
- * Follow the order until it is final; call `watch` with each record. Throws OrderStillOpen at the
- * timeout, or the last transient error; TransactionHashMismatch when a record names another hash.
+ * Follow the order until it is final or `isDecided`; call `watch` with each record. Throws
+ * OrderStillOpen at the timeout, or the last transient error; TransactionHashMismatch when a record
+ * names another hash.
  */
 export async function followOrder(
   context: Context,
@@ -201,6 +202,7 @@ export async function followOrder(
   watch: (record: OrderStatus) => void,
   suggestedS = SUGGESTED_S,
   signedHash?: string,
+  isDecided = async () => false,
 ): Promise<OrderStatus> {
   const { io, polling } = context;
   let state = "unknown";
@@ -209,7 +211,7 @@ export async function followOrder(
     state = record.status;
     if (signedHash) requireSame(signedHash, record.txHash);
     watch(record);
-    return isTerminal(record) ? record : undefined;
+    return isTerminal(record) || (await isDecided()) ? record : undefined;
   };
   const open = (waited: number, trouble?: ClientError) => trouble ?? new OrderStillOpen(orderId, state, waited);
   const interval = polling.intervalS ?? bounded(suggestedS);

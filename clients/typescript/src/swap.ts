@@ -206,8 +206,14 @@ export async function swap(
   } catch (error) {
     return throwOutcome(context, error, sent, (watching) => watch({ watching }));
   }
-  if (!io.hasNode) return new SwapResult(quote, approvals, status);
+  if (!io.hasNode) return new SwapResult(quote, approvals, withTerms(status, quote));
   return settled(context, request, { quote, approvals, status, sent }, watch);
+}
+
+/** The record with what was signed, whatever the service says of it. */
+function withTerms(record: OrderStatus, quote: SwapQuote): OrderStatus {
+  const { sellToken: fromToken, buyToken: toToken, sellAmount: amount, minBuyAmount: minReturnAmount } = quote;
+  return { ...record, orderParams: { ...record.orderParams, fromToken, toToken, amount, minReturnAmount } };
 }
 
 interface Ended {
@@ -232,5 +238,5 @@ async function settled(
   if (status.status === "confirmed" || end.isContradicted) end.requireCertainty(sent);
   const { fate, receipt } = end;
   const gained = receipt && end.confirmed ? received(receipt, request.buyToken, request.wallet) : undefined;
-  return new SwapResult(quote, approvals, status, gained, fate);
+  return new SwapResult(quote, approvals, withTerms(end.ownRecord, quote), gained, fate);
 }

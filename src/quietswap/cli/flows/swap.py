@@ -12,12 +12,12 @@ from quietswap.cli.options.connection import confirm
 from quietswap.cli.output import quote as output
 from quietswap.cli.output import swap_result
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
+from quietswap.cli.output.order_end import shown_state
 from quietswap.cli.output.order_progress import final_text
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import OutcomeWatch, SwapPlan, SwapRequest, SwapSimulation, errors, node_calls
 from quietswap.client.errors import ApiError, ClientError
 from quietswap.client.flows.approvals import ApprovalSent, Approved
-from quietswap.client.flows.finality import TransactionOutcome
 from quietswap.client.flows.plan import planned
 from quietswap.client.flows.polling import find_open_order
 from quietswap.client.flows.swap import Event, SwapResult
@@ -81,8 +81,8 @@ class SwapRun(SigningFlow):
 
     def _swapped(self) -> SwapResult:
         result = self._client.swap(self._request, self._signer, self._print_event)
-        if result.fate is TransactionOutcome.MINED:
-            self._progress.name("confirmed")
+        if (state := shown_state(result.fate)) is not None:
+            self._progress.name(state)
         return result
 
     def _queues(self) -> bool:

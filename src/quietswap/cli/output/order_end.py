@@ -26,6 +26,11 @@ _STATE = {
 _OF_RECEIPT = ("txHash", "blockNumber", "gasUsed", "effectiveGasPrice", "feePaidWei")
 
 
+def shown_state(fate: TransactionOutcome | None) -> str | None:
+    """Return the state that the own node shows; None while it shows no end."""
+    return _STATE[fate][0] if fate in _STATE else None
+
+
 def headline(end: OrderEnd) -> tuple[str, str]:
     """Return the state by the own node, or as the service reports it; and its style."""
     if end.is_final and end.fate is not None:
@@ -74,7 +79,7 @@ def members(end: OrderEnd) -> dict[str, Any]:
         "fate": end.fate,
         "mayBeMined": end.may_be_mined,
         "conclusion": conclusion(end),
-        "status": _STATE[end.fate][0] if end.is_final and end.fate is not None else None,
+        "status": shown_state(end.fate),
         **{name: record[name] if is_in_block else None for name in _OF_RECEIPT},
         "reportedByService": msgspec.json.decode(encode(end.record)),
     }
