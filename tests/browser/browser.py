@@ -289,6 +289,12 @@ class Page:
         found: list[dict[str, Any]] = self.call("axe")
         return found
 
+    def look(
+        self, width: int, scheme: str = "light", *, height: int = 740, forced: bool = False
+    ) -> None:
+        """Show the page in another window, colour scheme, or with forced colours."""
+        self.call("look", width=width, height=height, scheme=scheme, forced=forced)
+
     def screenshot(self, path: Path, at: Locator | None = None) -> None:
         """Write a PNG of the whole page, or of one element."""
         path.parent.mkdir(parents=True, exist_ok=True)

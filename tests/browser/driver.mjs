@@ -160,6 +160,10 @@ const COMMANDS = {
     else await find(page, at).screenshot({ path, animations: 'disabled' })
   },
   viewport: ({ page }, { width, height }) => page.setViewportSize({ width, height }),
+  look: async ({ page }, { width, height, scheme, forced }) => {
+    await page.setViewportSize({ width, height })
+    await page.emulateMedia({ colorScheme: scheme, forcedColors: forced ? 'active' : 'none' })
+  },
   overflow: ({ page }) =>
     page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth),
   axe: async ({ page }) => {

@@ -1,7 +1,6 @@
 """The page for people with disabilities: axe, the keyboard alone, small windows, dark colours."""
 
 import re
-from typing import Any
 
 import pytest
 
@@ -14,12 +13,10 @@ from tests.browser.steps import (
     QUOTE,
     REVIEW,
     allowed,
-    approved,
     confirmed,
     opened,
     private,
     quoted,
-    to_orders,
 )
 from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import Town
@@ -39,63 +36,6 @@ def tab_to(page: Page, name: str) -> None:
         ):
             return
     raise AssertionError(f"Tab does not reach {name}: {page.focused()}")
-
-
-@pytest.mark.parametrize(
-    "look",
-    [
-        {"width": 1280, "height": 900, "scheme": "light"},
-        {"width": 360, "height": 740, "scheme": "dark"},
-    ],
-    ids=["wide-light", "narrow-dark"],
-)
-def test_axe_finds_nothing_in_any_step(
-    browser: Browser, town: Town, desk: ApiClient, look: dict[str, Any]
-) -> None:
-    wallet = HonestWallet(town, desk.wallet())
-    page = opened(browser, town, wallet, **look)
-    page.wait(role("button", "Connect wallet"))
-    found = {"first": page.axe()}
-    page.click("button", "Connect wallet")
-    page.click("button", "Set up private sending")
-    found["set-up"] = page.axe()
-    page.click("button", "Add it in my wallet")
-    page.wait(PRIVATE)
-    for chip in ("^Account", "Private"):
-        page.click("button", chip)
-        page.wait(css("dialog"))
-        found[chip] = page.axe()
-        page.press("Escape")
-        page.wait(css("dialog"), "detached")
-    page.click("button", "^Receive: ")
-    page.wait(css("dialog .it"))
-    found["tokens"] = page.axe()
-    page.press("Escape")
-    page.fill("You pay", "x")
-    found["bad amount"] = page.axe()
-    quoted(page)
-    found["approve"] = page.axe()
-    assert page.overflow() <= 0
-    approved(page)
-    found["ready"] = page.axe()
-    page.click("button", REVIEW)
-    page.wait(role("button", CONFIRM))
-    found["review"] = page.axe()
-    assert page.overflow() <= 0
-    with desk.no_blocks():
-        page.click("button", CONFIRM)
-        page.see("Sent privately")
-        found["order"] = page.axe()
-        assert page.overflow() <= 0
-    confirmed(page, "swap")
-    found["done"] = page.axe()
-    assert page.overflow() <= 0
-    to_orders(page)
-    page.wait(css(".hist summary[data-kind]"))
-    found["orders"] = page.axe()
-    assert page.overflow() <= 0
-    assert found == {step: [] for step in found}
-    page.close()
 
 
 @pytest.mark.parametrize("width", [320, 360, 420, 600, 1000, 1920])

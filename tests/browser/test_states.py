@@ -1,0 +1,235 @@
+"""Each state of the page: what must be true in it, in two windows, light and dark.
+
+The state is rendered once, and shown in each look.
+"""
+
+from itertools import product
+
+import pytest
+
+from quietswap.sandbox.contracts.pools import TOKENS
+from tests.browser.browser import Browser, Page
+from tests.browser.locators import css, role
+from tests.browser.steps import (
+    CONFIRM,
+    FAULT,
+    GO,
+    PAIR,
+    PRIVATE,
+    QUOTE,
+    REVIEW,
+    VENDORS,
+    allowed,
+    approved,
+    back,
+    choose,
+    confirmed,
+    private,
+    quoted,
+    signs,
+    slippage,
+    state,
+    to_orders,
+    to_wrap,
+    under_way,
+)
+from tests.browser.wallets import HoldingWallet, HonestWallet, SilentWallet
+from tests.e2e.conftest import Town
+from tests.spec.api_client import ApiClient
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+LOOKS = tuple(product((1280, 360), ("light", "dark")))
+_LOWEST, _LOWEST_BELOW_A_BANNER = 640, 680
+"""CSS pixels: the button of the card ends above, in a phone's window that was not scrolled."""
+_BOTTOM = "Math.ceil(document.querySelector('.card .go').getBoundingClientRect().bottom + scrollY)"
+_ICON = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>"
+HELD = """(() => {
+  const real = window.fetch
+  const asked = new Promise((go) => (window.letGo = () => ((window.fetch = real), go())))
+  window.fetch = async (url, how) => {
+    if (/quote.stream/.test(url)) await asked
+    return real(url, how)
+  }
+})()"""
+"""The sources are asked when `letGo` is called."""
+
+
+def seen(page: Page, name: str) -> None:
+    """Check what must hold of every state in every look."""
+    state(page, name)
+    in_each_look(page, name)
+
+
+def in_each_look(page: Page, name: str) -> None:
+    """Check what nobody should find wrong."""
+    for width, scheme in LOOKS:
+        page.look(width, scheme)
+        assert page.axe() == [], (name, width, scheme)
+        assert page.overflow() <= 0, (name, width)
+        assert page.count(css("main .go")) <= 1, f"{name}: one primary button"
+    page.look(1280, height=900)
+
+
+def fits(page: Page, *, below_a_banner: bool = False) -> None:
+    """Check that the card's button is in sight on a phone."""
+    page.look(360)
+    lowest = _LOWEST_BELOW_A_BANNER if below_a_banner else _LOWEST
+    assert page.call("evaluate", expression=_BOTTOM) <= lowest
+    page.look(1280, height=900)
+
+
+def sees(page: Page, *texts: str) -> None:
+    """Wait until the page shows each text."""
+    for text in texts:
+        page.see(text)
+
+
+def test_the_way_to_a_swap(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HoldingWallet(town, desk.wallet(), "eth_sendTransaction", signs=True)
+    locked = SilentWallet(town, desk.wallet())
+    locked.silent.add("eth_requestAccounts")
+    page = browser.page(
+        {"w": wallet, "locked": locked}, icons={"w": _ICON, "locked": _ICON}, width=1280, height=900
+    )
+    page.goto(f"{town.facts['baseUrl']}/?amount=1.5")
+    sees(page, "Indicative: not simulated yet", "Fee of quietswap")
+    assert page.count(css("h1")) == 1
+    assert page.count(css(".points li")) == 4
+    seen(page, "first")
+    to_set_up(page, wallet)
+    page.click("button", "Add it in my wallet")
+    page.wait(PRIVATE)
+    page.see("Step 1 of 3: wrap 1.5 ETH", GO)
+    assert page.texts(css(".steps li")) == ["Wrap 1.5 ETH", "Approve 1.5 WETH", "Swap"]
+    seen(page, "eth")
+    fits(page)
+    for chip in ("^Account", "Private"):
+        page.click("button", chip)
+        page.wait(css("dialog"))
+        in_each_look(page, chip)
+        page.press("Escape")
+        page.wait(css("dialog"), "detached")
+    page.click("button", "^Receive: ")
+    page.wait(css("dialog .it"))
+    seen(page, "tokens")
+    page.press("Escape")
+    page.call("evaluate", expression=HELD)
+    choose(page, "Pay with", "WETH")
+    page.see("Checking sources", GO)
+    assert page.attribute(GO, "aria-busy") == "true"
+    seen(page, "quoting")
+    fits(page)
+    page.call("evaluate", expression="letGo()")
+    page.see("Approve exactly 1.5 WETH", GO)
+    page.see("At least", css(".least"))
+    seen(page, "approve")
+    fits(page)
+    approved(page, "1.5")
+    seen(page, "ready")
+    page.click("button", REVIEW)
+    page.wait(role("button", CONFIRM))
+    sees(page, "You pay", "You receive at least", "Network fee", "Router", "Sent to", "Seen by")
+    sees(page, "Good until", "Copy the minimum")
+    seen(page, "review")
+    signing_to_done(page, wallet, desk)
+    page.close()
+
+
+def to_set_up(page: Page, wallet: HonestWallet) -> None:
+    """Choose a wallet, after one that is locked, up to what private sending does."""
+    page.click("button", "Connect wallet")
+    assert page.count(css("dialog img[src^='data:image/']")) == 2
+    page.click("button", "^Locked Wallet")
+    page.see("Open Locked Wallet and unlock it: a request waits there.")
+    seen(page, "wallets")
+    page.press("Escape")
+    page.wait(css("dialog"), "detached")
+    assert page.focused()["name"] == "Connect wallet"
+    page.click("button", "Connect wallet")
+    page.click("button", "^W Wallet")
+    page.click("button", "Set up private sending")
+    sees(page, "What it does", "What else it affects", "How to undo it")
+    assert "wallet_addEthereumChain" not in wallet.asked
+    assert page.count(css("code.url")) == 0
+    seen(page, "set-up")
+
+
+def signing_to_done(page: Page, wallet: HoldingWallet, desk: ApiClient) -> None:
+    """Let the wallet ask, sign, and follow the order to its end."""
+    questions = wallet.asked.count("eth_sendTransaction")
+    wallet.holds = True
+    page.click("button", CONFIRM)
+    sees(page, "Nothing is sent until you sign", "s left.")
+    seen(page, "signing")
+    assert wallet.asked.count("eth_sendTransaction") == questions + 1
+    with desk.no_blocks():
+        wallet.decide.set()
+        under_way(page)
+        sees(page, "Public mempool", "Cancel swap", "Speed up")
+        assert page.text(css(".count")) == "1"
+        seen(page, "order")
+        page.reload()
+        under_way(page)
+    confirmed(page, "swap")
+    sees(page, "You received", "Minimum", "Against the quote", "Allowance left")
+    seen(page, "order")
+    to_orders(page)
+    page.wait(css(".hist summary[data-kind]"))
+    assert page.count(css(".hist summary[data-kind]")) == 1, "the swap with its approval"
+    seen(page, "orders")
+
+
+def test_what_stands_in_the_way(browser: Browser, town: Town, desk: ApiClient) -> None:
+    account, usdt = allowed(desk), TOKENS["USDT"]
+    for vendor in VENDORS:
+        key = usdt.allowance_key(account.address, vendor.ROUTER)
+        desk.rpc("anvil_setStorageAt", usdt.address, key, f"0x{1:064x}")
+    page = private(browser, town, HonestWallet(town, account))
+    slippage(page, "5")
+    quoted(page)
+    page.see("Confirm the loss to go on", GO)
+    assert page.count(css(".least.flat")) == 1
+    seen(page, "guard")
+    slippage(page, "0.5")
+    page.wait(QUOTE)
+    town.fault("relay", "500")
+    town.fault("backup_relay", "down")
+    try:
+        page.wait(css(".banner[role=alert]"))
+        page.see("Waiting for the private relay…", GO)
+        seen(page, "down")
+        fits(page, below_a_banner=True)
+    finally:
+        town.heal("relay", "backup_relay")
+    page.wait(FAULT, "detached")
+    to_wrap(page, "2")
+    sees(page, "Exactly 2 WETH, always 1 to 1.", "“Max” leaves 0.01 ETH")
+    assert page.count(css(".slip")) == 0
+    seen(page, "wrap")
+    fits(page)
+    page.goto(town.facts["baseUrl"] + PAIR.replace("WETH", "USDT").replace("USDC", "DAI"))
+    page.fill("You pay", "500")
+    page.see("Step 1 of 3: reset the old 0.000001 USDT", GO)
+    assert "Approve exactly 0" not in page.text()
+    seen(page, "reset")
+    fits(page)
+    page.close()
+
+
+def test_a_cancelled_swap(browser: Browser, town: Town, desk: ApiClient) -> None:
+    page = private(browser, town, HonestWallet(town, allowed(desk)))
+    quoted(page)
+    town.fault("relay", "withhold")
+    try:
+        signs(page)
+        under_way(page)
+        page.click("button", "Cancel swap")
+        page.see("Cancelling", css(".line"))
+        seen(page, "order")
+    finally:
+        town.heal("relay")
+    page.wait(css(".order[data-status=cancelled]"))
+    seen(page, "order")
+    back(page)
+    page.close()
