@@ -43,6 +43,8 @@ LOOKS = tuple(product((1280, 360), ("light", "dark")))
 _LOWEST, _LOWEST_BELOW_A_BANNER = 640, 680
 """CSS pixels: the button of the card ends above, in a phone's window that was not scrolled."""
 _BOTTOM = "Math.ceil(document.querySelector('.card .go').getBoundingClientRect().bottom + scrollY)"
+_TEXT = "document.documentElement.style.fontSize"
+_SIZE = "getComputedStyle(document.querySelector('main')).fontSize"
 _ICON = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>"
 HELD = """(() => {
   const real = window.fetch
@@ -68,7 +70,12 @@ def in_each_look(page: Page, name: str) -> None:
         assert page.axe() == [], (name, width, scheme)
         assert page.overflow() <= 0, (name, width)
         assert page.count(css("main .go")) <= 1, f"{name}: one primary button"
-    page.look(1280, height=900)
+    page.call("evaluate", expression=f"{_TEXT} = '200%'")
+    assert page.call("evaluate", expression=_SIZE) == "32px", "the page follows the browser's size"
+    for width in (360, 1280):
+        page.look(width, height=900)
+        assert page.overflow() <= 0, (name, width, "text of 200 %")
+    page.call("evaluate", expression=f"{_TEXT} = ''")
 
 
 def fits(page: Page, *, below_a_banner: bool = False) -> None:
@@ -214,6 +221,22 @@ def test_what_stands_in_the_way(browser: Browser, town: Town, desk: ApiClient) -
     assert "Approve exactly 0" not in page.text()
     seen(page, "reset")
     fits(page)
+    page.close()
+
+
+BORDERS = """[...document.querySelectorAll('.panel, .side, .well, .go, .chip, .least, .tag')]
+  .filter((part) => getComputedStyle(part).borderTopWidth === '0px')
+  .map((part) => part.className)"""
+
+
+def test_forced_colours(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """No ground is left: what it told apart has a border."""
+    page = private(browser, town, HonestWallet(town, allowed(desk)))
+    quoted(page)
+    for width in (1280, 360):
+        page.look(width, forced=True)
+        assert page.call("evaluate", expression=BORDERS) == []
+        assert page.axe() == []
     page.close()
 
 
