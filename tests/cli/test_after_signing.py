@@ -104,6 +104,18 @@ def test_the_printed_command_swaps_once(
     assert "the quote has nonce 8, you asked for 7" in result.stdout
 
 
+def test_the_printed_command_asks_for_the_same_minimum(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    silent(approved, service)
+    service.next("order", RELAY)
+    minimum = ("--receive", "2985", "--max-sell", "1")
+    text = quietswap("swap", "WETH", "USDC", *minimum, "--yes").stdout
+    (again,) = (line.split() for line in text.splitlines() if "quietswap swap" in line)
+    assert again[:6] == ["quietswap", "swap", "WETH", "USDC", "--nonce", "7"]
+    assert again[6:] == list(minimum)
+
+
 def test_the_printed_command_means_the_same(
     quietswap: Quietswap, service: FakeService, approved: FakeChain, outside: FakeServers
 ) -> None:

@@ -52,6 +52,18 @@ def test_swap_says_what_the_chain_says(town: SandboxInfo) -> None:
     assert [len(answer["approvals"]), len(answer["quote"]["sources"])] == [1, 4]
 
 
+def test_what_must_arrive_arrives_for_no_more_than_was_allowed(town: SandboxInfo) -> None:
+    before = holdings(town, 3)
+    quote = machine(town, 3, "quote", "WETH", "--receive", "1000", "USDC")
+    assert 1000 * 10**6 <= int(quote["minBuyAmount"]) <= 1005 * 10**6
+    words = ("swap", "WETH", "--receive", "1000", "USDC", "--max-sell", "0.5", *FAST)
+    answer = machine(town, 3, *words)
+    after = holdings(town, 3)
+    sold = before["WETH"] - after["WETH"]
+    assert sold == int(answer["quote"]["sellAmount"]) <= 5 * 10**17
+    assert after["USDC"] - before["USDC"] == int(answer["received"]) >= 1000 * 10**6
+
+
 def test_swap_of_a_token_that_wants_its_allowance_reset(town: SandboxInfo) -> None:
     account = Account.from_key(town.wallets[4].private_key)
     usdt, weth = town.tokens["USDT"], town.tokens["WETH"]

@@ -68,6 +68,44 @@ async def test_at_least_of_a_tool_replaces_no_price(
     assert refused["error"] == "LOSS_UNKNOWN"
 
 
+RECEIVE = {"sell": "WETH", "buy": "USDC", "receive": "2985", "wallet": WALLET}
+
+
+@pytest.mark.usefixtures("approved")
+@pytest.mark.parametrize(
+    ("arguments", "error", "field"),
+    [
+        ({}, "BAD_INPUT", "max_sell"),
+        ({"max_sell": "1", "amount": "1"}, "BAD_INPUT", "receive"),
+        ({"max_sell": "1", "at_least": "1"}, "BAD_INPUT", "at_least"),
+        ({"receive": None, "amount": "1", "max_sell": "1"}, "BAD_INPUT", "max_sell"),
+        ({"receive": None}, "BAD_INPUT", "amount"),
+        ({"max_sell": "0.99"}, "Declined", None),
+        ({"max_sell": "1", "receive": "2985.01"}, "UnsafeQuote", None),
+    ],
+)
+async def test_what_must_arrive_is_bounded_by_what_may_be_sold(
+    outside: FakeServers, arguments: dict[str, Any], error: str, field: str | None
+) -> None:
+    async with in_process(outside) as model:
+        refused = await refusal(model, "prepare_swap", **RECEIVE | arguments)
+    assert (refused["error"], refused.get("field")) == (error, field), refused
+
+
+@pytest.mark.usefixtures("approved")
+async def test_the_least_that_must_be_sold_is_prepared(
+    outside: FakeServers, service: FakeService
+) -> None:
+    async with in_process(outside) as model:
+        quoted = await call(model, "quote", **RECEIVE)
+        prepared = await call(model, "prepare_swap", **RECEIVE, max_sell="1")
+    for quote in (quoted, prepared["quote"]):
+        assert quote["inWholeTokens"]["sellAmount"] == "1"
+        assert quote["inWholeTokens"]["minBuyAmount"] == "2985"
+    asked = [each.query for each in service.asked if each.path.endswith("/quote")]
+    assert [each.get("minBuyAmount") for each in asked] == ["2985000000"] * 2
+
+
 async def test_the_first_question_of_a_pair_names_its_loss(
     outside: FakeServers, service: FakeService, node: FakeChain, local: Local
 ) -> None:

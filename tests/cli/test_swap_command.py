@@ -104,6 +104,51 @@ def test_approves_when_the_allowance_is_short(
     assert "approved" in result.stdout
 
 
+RECEIVE = ("swap", "WETH", "USDC", "--receive", "2985", "--poll", "0.2")
+
+
+def test_sells_the_least_for_what_must_arrive(
+    quietswap: Quietswap, service: FakeService, node: FakeChain
+) -> None:
+    """The approval is of the most to sell: the quote after it may need a little more."""
+    result = quietswap(*RECEIVE, "--max-sell", "1.02", "--yes")
+    assert result.exit_code == 0, result.output
+    quotes = [each.query for each in service.asked if each.path.endswith("/quote")]
+    assert [each.get("minBuyAmount") for each in quotes] == ["2985000000"] * 2
+    assert node.allowances == {ROUTER.lower(): 102 * ETHER // 100}
+    assert "may move 1.02 WETH" in result.stdout
+
+
+def test_sells_no_more_than_was_allowed(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    result = quietswap(*RECEIVE, "--max-sell", "0.99", "--yes")
+    assert result.exit_code == 1
+    assert "more than 990000000000000000: not signed" in result.output
+    assert service.bodies("order") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("swap", "WETH", "USDC"), "Missing argument 'BUY'"),
+        (("swap", "1", "WETH", "USDC", "--receive", "5"), "--receive takes the place of AMOUNT"),
+        (RECEIVE, "--receive needs --max-sell AMOUNT"),
+        ((*RECEIVE, "--max-sell", "1", "--at-least", "3"), "leave --at-least out"),
+        (("swap", "1", "WETH", "USDC", "--max-sell", "1"), "--max-sell is for --receive"),
+        ((*RECEIVE, "--max-sell", "1 ETH"), "--max-sell: "),
+        (("quote", "WETH", "USDC", "--receive", "0"), "--receive: the amount must be greater"),
+    ],
+)
+def test_what_must_arrive_is_asked_for_with_its_limit(
+    quietswap: Quietswap, service: FakeService, words: tuple[str, ...], why: str
+) -> None:
+    result = quietswap(*words)
+    assert result.exit_code == 2
+    assert why in " ".join(result.output.split())
+    assert service.asked == []
+
+
 def test_the_fee_includes_the_approvals_gas(quietswap: Quietswap, node: FakeChain) -> None:
     """48,000 gas and a quarter, at twice the base fee and the tip, beside the swap's own."""
     cost = 60_000 * (2 * node.base_fee + 10**9)

@@ -20,6 +20,22 @@ from tests.stored_orders import USDC
 REQUEST = SwapRequest(WETH, USDC, ETHER, WALLET)
 
 
+@pytest.mark.parametrize(
+    ("amounts", "why"),
+    [
+        ({"sell_amount": None}, "without sell_amount at_least is required"),
+        ({"sell_amount": None, "at_least": 5}, "without sell_amount max_sell is required"),
+        ({"sell_amount": None, "at_least": 5, "max_sell": 0}, "max_sell must be an int of 1"),
+        ({"sell_amount": 5, "max_sell": 5}, "max_sell bounds the amount that at_least needs"),
+    ],
+)
+def test_a_minimum_is_asked_for_with_the_most_to_sell(
+    amounts: dict[str, int | None], why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        replace(REQUEST, **amounts)
+
+
 def read_only(service: FakeService) -> None:
     service.next("usage", ok(usage_answer(scope=KeyScope.READ)))
 

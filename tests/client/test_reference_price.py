@@ -97,7 +97,7 @@ def test_a_node_that_stands_still_is_no_reference(do_with_node: Do, approved: Fa
 def test_a_token_without_a_feed(do_with_node: Do, approved: FakeChain) -> None:
     exotic = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
     request = SwapRequest(exotic, USDC, ETHER, WALLET)
-    assert do_with_node("run", find(request)) is None
+    assert do_with_node("run", find(request, ETHER)) is None
 
 
 def test_without_a_node_it_is_declined(do: Do, service: FakeService) -> None:
@@ -117,10 +117,10 @@ def test_a_floor_does_not_switch_the_comparison_off(
 
 def test_the_figures(client: QuietswapClient, node: FakeChain) -> None:
     node.prices[REFERENCE_FEEDS[DAI].address] = 1  # type: ignore[index]
-    assert client.run(find(REQUEST)) == ReferencePrice(3 * 10**9, Decimal(3000))
+    assert client.run(find(REQUEST, ETHER)) == ReferencePrice(3 * 10**9, Decimal(3000))
     back = SwapRequest(USDC, WETH, 1_500_000_000, WALLET)
-    assert client.run(find(back)) == ReferencePrice(ETHER // 2, Decimal(1500))
-    whole = client.run(find(SwapRequest(WETH, DAI, ETHER, WALLET)))
+    assert client.run(find(back, 1_500_000_000)) == ReferencePrice(ETHER // 2, Decimal(1500))
+    whole = client.run(find(SwapRequest(WETH, DAI, ETHER, WALLET), ETHER))
     assert whole is not None
     assert whole.fair_amount == 3000 * 10**node.decimals  # type: ignore[operator]
 
@@ -129,4 +129,4 @@ def test_an_amount_that_is_worth_no_smallest_unit_has_no_reference(
     do_with_node: Do, approved: FakeChain
 ) -> None:
     """One wei of WETH is less than a millionth of a USDC."""
-    assert do_with_node("run", find(replace(REQUEST, sell_amount=1))) is None
+    assert do_with_node("run", find(REQUEST, 1)) is None

@@ -136,6 +136,18 @@ def test_an_open_wrap_keeps_its_nonce(page: Page) -> None:
             page.run("wrap", "0.1")
 
 
+def test_the_least_is_sold_for_what_must_arrive(page: Page) -> None:
+    request = {name: page.request[name] for name in ("sellToken", "buyToken", "wallet")}
+    goal = 300 * 10**6
+    terms = request | {"atLeast": big(goal), "maxSell": big(2 * TENTH)}
+    before = page.desk.held(page.wallet, "WETH")
+    result = page.run("swap", terms)["result"]
+    sold = before - page.desk.held(page.wallet, "WETH")
+    assert sold == int(result["quote"]["sellAmount"]) < 2 * TENTH
+    assert [each["amount"] for each in result["approvals"]] == [2 * TENTH]
+    assert result["received"] >= int(result["quote"]["minBuyAmount"]) >= goal
+
+
 def test_events_resume_where_they_were_left_and_tell_a_reorganisation(page: Page) -> None:
     desk = page.desk
     with desk.no_blocks():

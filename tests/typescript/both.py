@@ -30,7 +30,7 @@ from tests.client.fake_servers import ETHER, Asked, FakeServers, FakeService, Re
 from tests.typescript.package import Thrown, TypeScript, big
 
 KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
-_AMOUNTS = ("sell_amount", "at_least", "max_fee_wei", "most_fee_wei")
+_AMOUNTS = ("sell_amount", "at_least", "max_sell", "max_fee_wei", "most_fee_wei")
 _ERROR_FIELDS = ("tx_hash", "nonce", "order_id", "fate", "status", "reference", "chain_id")
 _JUDGED = (
     "received", "fate", "succeeded", "may_be_mined", "fell_short", "checked", "cancelled",

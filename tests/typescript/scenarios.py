@@ -81,6 +81,18 @@ PRICES = {_ETHER: 3000, _ETHER.lower(): 3000, _DOLLAR: 1, _DOLLAR.lower(): 1}
 """USD by feed; TypeScript spells addresses in lower case."""
 DEAR = PRICES | {_ETHER: 3200, _ETHER.lower(): 3200}
 
+_RECEIVE = but(SWAP, sell_amount=None, at_least=MINIMUM, max_sell=ETHER)
+
+RECEIVED: dict[str, tuple[Scenario, str | None]] = {
+    "as asked": (_RECEIVE, None),
+    "approval of the most": (but(_RECEIVE, NO_ALLOWANCE, max_sell=2 * ETHER), None),
+    "allowance enough": (but(_RECEIVE, max_sell=2 * ETHER), None),
+    "a lower minimum": (but(_RECEIVE, at_least=MINIMUM + 1), "UnsafeQuote"),
+    "too much sold": (but(_RECEIVE, max_sell=ETHER - 1), "QuoteDeclined"),
+    "more than the wallet has": (but(_RECEIVE, node(balance=ETHER - 1)), "QuoteDeclined"),
+}
+"""Swaps for a minimum, with the error that each ends with."""
+
 SWAPS: dict[str, Scenario] = {
     "usual": SWAP,
     "alone": ALONE,

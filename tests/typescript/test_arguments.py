@@ -73,6 +73,11 @@ def test_a_misspelt_option_of_the_polling(typescript: TypeScript) -> None:
         ({"sellToken": "WETH"}, "sellToken must be an address, not WETH"),
         ({"sellToken": [WETH]}, f"sellToken must be an address, not {WETH}"),
         ({"sellAmount": 1}, "sellAmount must be a bigint above 0, not 1"),
+        ({"maxSell": big(1)}, "maxSell must be left out beside sellAmount, not 1"),
+        (
+            {"sellAmount": None, "atLeast": big(1)},
+            "sellAmount must be a bigint above 0, not null",
+        ),
         ({"atLeast": big(0)}, "atLeast must be a bigint above 0, not 0"),
         ({"approval": "all"}, "approval must be exact, max or never, not all"),
         ({"nonce": 1.5}, "nonce must be 0 or more, not 1.5"),

@@ -39,6 +39,7 @@ from tests.typescript.scenarios import (
     BEHIND,
     CANCELS,
     MINED_HASH,
+    RECEIVED,
     SIGNERS,
     SWAP,
     SWAPS,
@@ -96,6 +97,20 @@ def _flat(end: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", SWAPS)
 def test_a_swap(same: Same, name: str) -> None:
     same(SWAPS[name], gathers="busy" in name)
+
+
+@pytest.mark.parametrize("name", RECEIVED)
+def test_a_swap_for_a_minimum(same: Same, name: str) -> None:
+    """What has to hold comes from the request: a service may answer with less, or sell more."""
+    scenario, refusal = RECEIVED[name]
+    end = same(scenario)
+    quotes = [query for _, path, query in end["asked"] if path.endswith("/quote")]
+    goal = str(scenario.request["at_least"])
+    assert all(each["minBuyAmount"] == goal and "sellAmount" not in each for each in quotes)
+    if refusal is None:
+        assert end["result"]["succeeded"]
+    else:
+        assert (end["error"]["name"], end["posted"], end["approvals"]) == (refusal, [], [])
 
 
 @pytest.mark.parametrize("name", BEHIND)

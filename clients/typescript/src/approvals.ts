@@ -20,11 +20,11 @@ import {
 import { errorFor, minedReceipt } from "./finality.js";
 import { requireNoOpenOrder } from "./open-orders.js";
 import { BACKENDS, retryTransient, type Context } from "./polling.js";
-import { requireCost, type SwapTerms } from "./quote-checks.js";
+import { approvalAmount, requireCost, type SwapTerms } from "./quote-checks.js";
 import { quantity } from "./reading.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
 import { SEND, rpc } from "./transport.js";
-import type { Hex } from "./types.js";
+import type { Hex, SwapQuote } from "./types.js";
 
 /** A reset, an approval and the swap. */
 const MOST_NONCES = 3;
@@ -54,12 +54,13 @@ export interface Approved {
 export async function requireMayApprove(
   context: Context,
   request: SwapTerms,
-  router: string,
+  quote: SwapQuote,
   allowed: bigint,
 ): Promise<void> {
+  const router = quote.dexRoute.target;
   if (request.approval === "never")
     throw new QuoteDeclined(
-      `${router} may move ${allowed} of ${request.sellAmount} smallest units of the sell token, and approval is never`,
+      `${router} may move ${allowed} of ${quote.sellAmount} smallest units of the sell token, and approval is never`,
     );
   if (request.nonce !== undefined)
     throw new QuoteDeclined(
@@ -109,8 +110,9 @@ export async function approve(
   const { sellToken: token, wallet } = request;
   await requireNothingWaits(context, wallet);
   allowed = await allowanceOf(context.io, token, wallet, router); // an earlier try's may have been mined since
-  if (allowed >= request.sellAmount) return [];
-  const wanted = request.approval === "max" ? UINT256_MAX : request.sellAmount;
+  const exact = approvalAmount(request);
+  if (allowed >= exact) return [];
+  const wanted = request.approval === "max" ? UINT256_MAX : exact;
   const change = { from: wallet, to: token, data: approvalData(router, wanted) };
   const needsReset = allowed > 0n && (await answered(estimateGas(context.io, change))) === undefined;
   const approvals: Approved[] = [];

@@ -110,10 +110,10 @@ export async function requireEnoughBehind(
     [`${quote.dexRoute.target} may move`, allowance, moved],
   ] as const;
   for (const [has, amount, ahead] of limits)
-    if (ahead && amount < ahead + request.sellAmount)
+    if (ahead && amount < ahead + BigInt(quote.sellAmount))
       throw new QuoteDeclined(
         `${has} ${amount} smallest units of the sell token, and open orders with lower nonces sell` +
-          ` ${ahead} of them: the swap of ${request.sellAmount} behind them would fail`,
+          ` ${ahead} of them: the swap of ${quote.sellAmount} behind them would fail`,
         ". Nothing was signed; wait until they are decided",
       );
 }

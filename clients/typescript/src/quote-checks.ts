@@ -18,7 +18,13 @@ export const ALLOWANCE_HOLDER = "0x0000000000001ff3684f28c67538d4d072c22734";
 export interface SwapRequest {
   readonly sellToken: string;
   readonly buyToken: string;
-  readonly sellAmount: bigint;
+  /**
+   * Without it the least amount is sold whose minimum is `atLeast`: then `atLeast` and `maxSell` are
+   * required, and an exact approval is of `maxSell`, as the quote that follows it may need a little more.
+   */
+  readonly sellAmount?: bigint | undefined;
+  /** The most that may be sold where `sellAmount` is left out: no quote bounds that amount. */
+  readonly maxSell?: bigint | undefined;
   /** The signing wallet; not needed with an account as signer. */
   readonly wallet?: string | undefined;
   /** Slippage in basis points (50). */
@@ -61,6 +67,7 @@ const MEMBERS: Members<SwapRequest> = {
   sellToken: true,
   buyToken: true,
   sellAmount: true,
+  maxSell: true,
   wallet: true,
   slippageBps: true,
   approval: true,
@@ -78,12 +85,11 @@ const MEMBERS: Members<SwapRequest> = {
 /** Return the request with its defaults. Throws RangeError with the name of a wrong member. */
 export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms {
   requireKnown(request, MEMBERS);
-  const { sellToken, buyToken, sellAmount, atLeast = 1n, maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
+  const { sellToken, buyToken, maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
   const { maxImpactPercent, maxLossPercent, slippageBps = 50 } = request;
   for (const [name, address] of Object.entries({ sellToken, buyToken, wallet }))
     requireThat(isAddress(address), name, "an address", address);
-  for (const [name, value] of Object.entries({ sellAmount, atLeast, maxFeeWei: maxFeeWei ?? 1n }))
-    requireThat(typeof value === "bigint" && value > 0n, name, "a bigint above 0", value);
+  requireAmounts(request, maxFeeWei);
   requireThat(["exact", "max", "never"].includes(approval), "approval", "exact, max or never", approval);
   requireNonce(request.nonce);
   requirePercent("maxImpactPercent", maxImpactPercent);
@@ -92,6 +98,19 @@ export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms 
   requireThat(isWhole, "slippageBps", "a whole number from 1 to 9999", slippageBps);
   return { ...request, wallet, slippageBps, approval, maxFeeWei };
 }
+
+/** Refuse anything but an amount to sell, or a minimum with the most to sell for it. Throws RangeError. */
+function requireAmounts({ sellAmount, atLeast, maxSell }: SwapRequest, maxFeeWei: bigint | null): void {
+  const isExact = sellAmount !== undefined;
+  const amounts = isExact ? { sellAmount, atLeast: atLeast ?? 1n } : { atLeast, maxSell };
+  const without = isExact ? "" : " where sellAmount is left out";
+  for (const [name, value] of Object.entries({ ...amounts, maxFeeWei: maxFeeWei ?? 1n }))
+    requireThat(typeof value === "bigint" && value > 0n, name, `a bigint above 0${without}`, value);
+  requireThat(!isExact || maxSell === undefined, "maxSell", "left out beside sellAmount", maxSell);
+}
+
+/** How much an exact approval is of: what is sold, or the most that may be. */
+export const approvalAmount = ({ sellAmount, maxSell }: SwapTerms): bigint => sellAmount ?? maxSell ?? 0n;
 
 /** Refuse gas that may cost more than `most`, both in wei; null sets no limit. Throws QuoteDeclined. */
 export function requireCost(cost: bigint, most: bigint | null, subject = "its gas", option = "maxFeeWei"): void {
@@ -105,7 +124,7 @@ const same = (one: string, other: string) => one.toLowerCase() === other.toLower
  * Refuse a quote that does not match the request. The router must be known, and proven to enforce
  * both tokens, the amount, the wallet as the receiver, and a minimum within the slippage. `settlers`
  * are 0x's genuine Settlers, in lower case. Throws UnsafeQuote, and QuoteDeclined if only the gas
- * cost is above the limit.
+ * cost or the amount sold is above the limit.
  */
 export function checkQuote(quote: SwapQuote, request: SwapTerms, settlers: readonly string[] = []): void {
   const params: TransactionParams = quote.mevProtection.transactionParams;
@@ -113,7 +132,9 @@ export function checkQuote(quote: SwapQuote, request: SwapTerms, settlers: reado
   const found = faultsOf({
     "another sell token": !same(quote.sellToken, request.sellToken),
     "another buy token": !same(quote.buyToken, request.buyToken),
-    "another amount": BigInt(quote.sellAmount) !== request.sellAmount,
+    "another amount": request.sellAmount !== undefined && BigInt(quote.sellAmount) !== request.sellAmount,
+    "a lower minimum than was asked for":
+      request.sellAmount === undefined && BigInt(quote.minBuyAmount) < (request.atLeast ?? 0n),
     "a target that is not the router": !same(params.to, route.target),
     "other calldata than the route's": !same(params.data, route.data),
     "ETH to be sent along": BigInt(params.value) !== 0n,
@@ -121,6 +142,11 @@ export function checkQuote(quote: SwapQuote, request: SwapTerms, settlers: reado
   }).concat(checkParams(params));
   if (found.length) throw new UnsafeQuote(`the quote has ${found.join(", ")}`);
   requireCost(BigInt(params.gasLimit) * BigInt(params.maxFeePerGas), request.maxFeeWei);
+  if (request.maxSell !== undefined && BigInt(quote.sellAmount) > request.maxSell)
+    throw new QuoteDeclined(
+      `it sells ${quote.sellAmount} smallest units, more than ${request.maxSell}`,
+      ": not signed; maxSell allows more",
+    );
   if (!isAddress(route.target))
     throw new UnsafeQuote("the quote cannot be read: an address is 0x followed by 40 hexadecimal digits");
   if (!/^0x([0-9a-fA-F]{2})*$/.test(route.data))
@@ -170,7 +196,7 @@ function brokenTerms(quote: SwapQuote, request: SwapTerms, settlers: readonly st
     return `its calldata pays ${getAddress(recipient)}, not the wallet`;
   if (!same(terms.sellToken, request.sellToken)) return "its calldata sells another token";
   if (!same(terms.buyToken, request.buyToken)) return "its calldata buys another token";
-  if (terms.sellAmount !== request.sellAmount) return "its calldata sells another amount";
+  if (terms.sellAmount !== BigInt(quote.sellAmount)) return "its calldata sells another amount";
   if (settler === undefined || settlers.includes(settler)) return undefined;
   const why = settlers.length ? "0x's Deployer names others" : "0x's Deployer names none, or could not be read";
   return `its Settler ${getAddress(settler)} cannot be proven genuine: ${why}`;

@@ -26,6 +26,7 @@ export const swapQuoteCall = (request: SwapTerms): Call<SwapQuote> => ({
     sellToken: request.sellToken,
     buyToken: request.buyToken,
     sellAmount: request.sellAmount,
+    minBuyAmount: request.sellAmount === undefined ? request.atLeast : undefined,
     userAddress: request.wallet,
     chainId: 1,
     slippageBps: request.slippageBps,
@@ -55,9 +56,9 @@ export async function approvedQuote(
     const usedNonces = await nonceOf(io, request.wallet, "latest");
     const { requireEnoughBehind } = await import("./open-orders.js");
     await requireEnoughBehind(context, request, quote, { balance, allowance: allowed, usedNonces });
-    if (allowed >= request.sellAmount) return { quote, approvals };
+    if (allowed >= BigInt(quote.sellAmount)) return { quote, approvals };
     const { approve, requireMayApprove } = await import("./approvals.js");
-    await requireMayApprove(context, request, dexRoute.target, allowed);
+    await requireMayApprove(context, request, quote, allowed);
     approvals.push(...(await approve(context, request, dexRoute.target, allowed, signer, watch)));
   }
   throw new QuoteDeclined("each fresh quote chose a router that was not approved yet");
@@ -65,7 +66,8 @@ export async function approvedQuote(
 
 /** Refuse a swap above the balance, which it returns: before an approval costs gas, and after it. */
 async function requireFunds({ io }: Context, request: SwapTerms, quote: SwapQuote): Promise<bigint> {
-  const { sellToken, wallet, sellAmount } = request;
+  const { sellToken, wallet } = request;
+  const sellAmount = BigInt(quote.sellAmount);
   const held = await balanceOf(io, sellToken, wallet);
   if (held < sellAmount)
     throw new QuoteDeclined(`the wallet holds ${held} of ${sellAmount} smallest units of the sell token`);

@@ -80,7 +80,8 @@ export async function requireFair(
   quote: SwapQuote,
   request: SwapTerms,
 ): Promise<number | undefined> {
-  const { maxImpactPercent: most, sellToken, buyToken, sellAmount } = request;
+  const { maxImpactPercent: most, sellToken, buyToken } = request;
+  const sellAmount = BigInt(quote.sellAmount);
   const found = context.io.hasNode ? await reference(context, sellToken, buyToken, sellAmount) : undefined;
   if (!found && most !== undefined && request.atLeast === undefined)
     throw new QuoteDeclined(
@@ -107,7 +108,8 @@ export async function recheckWithGas(
   request: SwapTerms,
   gasUsed: bigint | undefined,
 ): Promise<void> {
-  const { maxImpactPercent: most, sellToken, buyToken, sellAmount, slippageBps } = request;
+  const { maxImpactPercent: most, sellToken, buyToken, slippageBps } = request;
+  const sellAmount = BigInt(quote.sellAmount);
   if (gasUsed === undefined) return;
   const found = await reference(context, sellToken, buyToken, sellAmount);
   const ether = found && (await priceOf(context, WETH));

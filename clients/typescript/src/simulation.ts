@@ -260,7 +260,8 @@ function judge(found: Results, quote: SwapQuote, request: SwapTerms, before: Bef
   const minimum = BigInt(quote.minBuyAmount);
   if (!swap.succeeded) throw unsafe(`the swap reverts${swap.message && `: ${swap.message}`}`);
   const logs = readLogs(swap.logs);
-  const bounds = { ...request, router: quote.dexRoute.target, allowance: before.allowance };
+  const sellAmount = BigInt(quote.sellAmount);
+  const bounds = { ...request, sellAmount, router: quote.dexRoute.target, allowance: before.allowance };
   const broken = brokenEffect(logs, bounds, before.sell, held(sell));
   if (broken) throw unsafe(broken);
   const delivers = held(buy) - before.buy;

@@ -194,7 +194,7 @@ export async function swap(
   const signed = await sign(transaction, signer, request.wallet);
   const call = submitOrderCall(quote, request, signed);
   const { wallet, sellToken } = request;
-  const sold = { sellToken, sellAmount: String(request.sellAmount) };
+  const sold = { sellToken, sellAmount: quote.sellAmount };
   let sent: Submitted = { what: "the swap", txHash: hashOf(signed), wallet, nonce: transaction.nonce, ...sold };
   let status: OrderStatus;
   try {

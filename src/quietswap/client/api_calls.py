@@ -48,10 +48,10 @@ def page_query(limit: int, offset: int) -> dict[str, str]:
     return {"limit": str(limit), "offset": str(offset)}
 
 
-def swap_query(sell_token: str, buy_token: str, sell_amount: int) -> dict[str, str]:
-    """Return what quotes and prices are asked by; `sell_amount` in smallest units."""
+def swap_query(sell_token: str, buy_token: str) -> dict[str, str]:
+    """Return what quotes and prices are asked by, without the amount."""
     tokens = {"sellToken": sell_token, "buyToken": buy_token}
-    return {**tokens, "sellAmount": str(sell_amount), "chainId": "1"}
+    return {**tokens, "chainId": "1"}
 
 
 def find_tokens(search: str, *, limit: int, offset: int) -> ApiCall[tokens.TokensResponse]:

@@ -119,7 +119,7 @@ class Methods:
 
         It is indicative: nothing is simulated, and it cannot be traded. Ask `quote` for that.
         """
-        query = api_calls.swap_query(sell_token, buy_token, sell_amount)
+        query = api_calls.swap_query(sell_token, buy_token) | {"sellAmount": str(sell_amount)}
         return ApiCall("GET", f"{API}/price", quote_api.PriceEnvelope, query=query)
 
     @_Method

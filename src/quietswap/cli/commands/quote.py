@@ -3,26 +3,33 @@
 import click
 
 from quietswap.cli.context import CommandContext
-from quietswap.cli.options.connection import pair_arguments, slippage_option, with_context
+from quietswap.cli.options.connection import (
+    pair_arguments,
+    pair_with_receive,
+    slippage_option,
+    with_context,
+)
 from quietswap.cli.options.signing import own_wallet, wallet_option
 
 
 @click.command()
-@pair_arguments
+@pair_with_receive
 @slippage_option
 @wallet_option
 @with_context
 def quote(
-    *, context: CommandContext, amount: str, sell: str, buy: str, slippage_bps: int,
-    wallet: str | None,
+    *, context: CommandContext, amount: str | None, sell: str, buy: str, receive: str | None,
+    slippage_bps: int, wallet: str | None,
 ) -> None:  # fmt: skip
     """Ask for the best verified route for AMOUNT of token SELL into token BUY.
 
     AMOUNT is a number, all, or a share such as 50% of the balance at --rpc-url. Tokens are WETH,
     USDC, USDT, DAI, WBTC, addresses, or symbols of the service's token list: quietswap quote 1 WETH
     USDC
+
+    What to sell so that at least an amount arrives: quietswap quote WETH --receive 1000 USDC
     """
-    from quietswap.cli.options.trade import token_pair, units_of
+    from quietswap.cli.options.trade import amounts_of, token_pair
     from quietswap.cli.output.quote import loss_notice, summary, terms
     from quietswap.client.flows.quote_checks import SwapRequest
     from quietswap.client.flows.quoting import judge_quote
@@ -30,8 +37,12 @@ def quote(
     owner = own_wallet(wallet)
     with context.client() as client:
         selling, buying = token_pair(sell, buy, client, context, signs=False)
-        units = units_of(amount, selling, client, context, owner)
-        request = SwapRequest(selling.address, buying.address, units, owner, slippage_bps)
+        amounts = amounts_of(
+            (amount, receive, None, None), (selling, buying), client, context, owner
+        )
+        request = SwapRequest(
+            selling.address, buying.address, wallet=owner, slippage_bps=slippage_bps, **amounts
+        )
         swap_quote = client.quote(request)
     if context.result(swap_quote):
         context.screen.print(summary(swap_quote, selling, buying))

@@ -24,7 +24,11 @@ def _removed(_context: click.Context, option: click.Parameter, value: object) ->
 
 
 @click.command()
-@connection.pair_arguments
+@connection.pair_with_receive
+@click.option(
+    "--max-sell", metavar="AMOUNT",
+    help="Needed with --receive: do not sign if more of SELL than this would be sold for it.",
+)  # fmt: skip
 @connection.slippage_option
 @click.option(
     "--approve", type=click.Choice(["exact", "max", "never", "batch"]), default="exact",
@@ -67,9 +71,9 @@ def _removed(_context: click.Context, option: click.Parameter, value: object) ->
 @signing_options
 @with_context
 def swap(
-    *, context: CommandContext, signer: WalletSigner, amount: str, sell: str, buy: str,
-    slippage_bps: int, approve: str, at_least: str | None, max_impact: float,
-    max_loss: float | None, max_fee: str,
+    *, context: CommandContext, signer: WalletSigner, amount: str | None, sell: str, buy: str,
+    receive: str | None, max_sell: str | None, slippage_bps: int, approve: str,
+    at_least: str | None, max_impact: float, max_loss: float | None, max_fee: str,
     nonce: int | None, any_nonce: bool,
     replace: bool, yes: bool, poll: float,
 ) -> None:  # fmt: skip
@@ -77,6 +81,8 @@ def swap(
 
     AMOUNT is a number, all, or a share such as 50% of the balance at --rpc-url. Tokens are WETH,
     USDC, USDT, DAI, WBTC, addresses, or listed symbols, whose address must be confirmed.
+
+    The least of SELL for an amount of BUY: quietswap swap WETH --receive 1000 USDC --max-sell 0.4
 
     Shows the promised and simulated output of each source, asks, approves the router if needed,
     simulates the swap on your own node, signs on this machine, submits and follows the order.
@@ -93,27 +99,27 @@ def swap(
     unless --max-loss names it.
     """
     from quietswap.cli.flows.swap import SwapRun
-    from quietswap.cli.options.trade import token_pair, units_of
+    from quietswap.cli.options.trade import amounts_of, token_pair
     from quietswap.cli.output.tokens import ETHER, parse_amount
     from quietswap.client import PollingPolicy, SwapRequest
 
-    compares = is_typed("max_impact") or (yes and at_least is None)
+    has_floor = _has_floor(receive, max_sell, at_least)
+    compares = is_typed("max_impact") or (yes and not has_floor)
     if context.rpc_url is None:
-        _check_without_node(approve, unpriced=yes and at_least is None)
+        _check_without_node(approve, unpriced=yes and not has_floor)
     limits = is_typed("max_fee") or yes
     most_fee = parse_amount(max_fee, ETHER, "--max-fee") if limits else None
     with context.client(PollingPolicy(interval_s=poll, patience_s=None)) as client:
         selling, buying = token_pair(sell, buy, client, context, signs=True, yes=yes)
-        floor = None if at_least is None else parse_amount(at_least, buying, "--at-least")
+        pair, owner = (selling, buying), signer.wallet
+        texts = amount, receive, max_sell, at_least
+        amounts = amounts_of(texts, pair, client, context, owner)
         request = SwapRequest(
             selling.address,
             buying.address,
-            units_of(amount, selling, client, context, signer.wallet),
-            signer.wallet,
-            slippage_bps,
-            # the amount of a batch is exact
-            cast("Approval", approve.replace("batch", "exact")) if context.rpc_url else "never",
-            floor,
+            wallet=owner,
+            slippage_bps=slippage_bps,
+            approval=_approval(approve, context),
             max_impact_percent=Decimal(str(max_impact)) if compares else None,
             nonce=nonce,
             any_nonce=any_nonce,
@@ -121,8 +127,33 @@ def swap(
             max_fee_wei=most_fee,
             max_loss_percent=_most_loss(max_loss),
             batch=approve == "batch",
+            **amounts,
         )
         SwapRun(context, client, signer, yes=yes)(request, selling, buying)
+
+
+def _approval(approve: str, context: CommandContext) -> "Approval":
+    """Return what may be approved: of a batch exactly the amount, without a node nothing."""
+    return cast("Approval", approve.replace("batch", "exact")) if context.rpc_url else "never"
+
+
+def _has_floor(receive: str | None, max_sell: str | None, at_least: str | None) -> bool:
+    """Return whether the caller names a minimum. Raises click.UsageError.
+
+    --receive needs the bound of what is sold for it: only the two together are a price.
+    """
+    if receive is None:
+        if max_sell is not None:
+            raise click.UsageError("--max-sell is for --receive: AMOUNT is sold exactly")
+        return at_least is not None
+    if at_least is not None:
+        raise click.UsageError("--receive is the least that must arrive: leave --at-least out")
+    if max_sell is None:
+        raise click.UsageError(
+            "--receive needs --max-sell AMOUNT, the most to sell for it: quietswap quote SELL"
+            " --receive AMOUNT BUY shows how much it takes"
+        )
+    return True
 
 
 def _check_without_node(approve: str, *, unpriced: bool) -> None:

@@ -31,6 +31,8 @@ AGAIN = (
     "slippage-bps",
     "approve",
     "at-least",
+    "receive",
+    "max-sell",
     "max-impact",
     "max-loss",
     "max-fee",
@@ -224,7 +226,10 @@ class SwapRun(SigningFlow):
     def _changes(self, plan: SwapPlan, agreed: SwapPlan) -> str | None:
         """Return what is worse in a new plan than in the accepted one, or None."""
         quote, before = plan.quote, agreed.quote
-        if quote.min_buy_amount < before.min_buy_amount:
+        if self._request.sell_amount is None:
+            if quote.sell_amount > before.sell_amount:
+                return "The market moved: more has to be sold."
+        elif quote.min_buy_amount < before.min_buy_amount:
             return "The market moved: this quote is worse."
         if quote.dex_route.target != before.dex_route.target:
             return "Another source is best now: the swap would call another router."
@@ -286,7 +291,7 @@ class SwapRun(SigningFlow):
 
     def _show_approvals(self, plan: SwapPlan) -> None:
         router, count = output.short(plan.quote.dex_route.target), len(plan.approvals)
-        amount = self._sell.show(plan.quote.sell_amount)
+        amount = self._sell.show(plan.approvals[-1].amount)
         if self._request.approval == "max":
             amount = f"any amount of {self._sell.symbol}"
         steps = "" if count == 1 else f" in {count} transactions, as the token first resets it to 0"
@@ -364,10 +369,12 @@ class SwapRun(SigningFlow):
         self._context.say(text, "yellow")
         self._print_again("swap", *self._words(), nonce=nonce, options=AGAIN)
 
-    def _words(self) -> tuple[str, str, str]:
+    def _words(self) -> tuple[str, ...]:
         """Return AMOUNT, SELL and BUY of this swap: `all` may be another amount next time."""
-        number = self._sell.number(self._request.sell_amount)
-        return number.replace(",", ""), self._sell.word, self._buy.word
+        pair = self._sell.word, self._buy.word
+        if self._request.sell_amount is None:
+            return pair
+        return self._sell.number(self._request.sell_amount).replace(",", ""), *pair
 
 
 def _is_refusal(error: ClientError) -> bool:

@@ -19,6 +19,13 @@ TokenArgument = Annotated[
 AmountArgument = Annotated[
     str, Field(description="Amount of the sold token in digits, such as 1.5: whole tokens")
 ]
+ReceiveArgument = Annotated[
+    str | None,
+    Field(
+        description="In the place of amount: the least of `buy` that must arrive, in digits. The"
+        " least amount of `sell` that does it is looked for."
+    ),
+]
 SmallestArgument = Annotated[
     bool, Field(description="The amount is written in smallest units, not in whole tokens")
 ]

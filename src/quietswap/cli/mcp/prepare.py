@@ -200,8 +200,8 @@ class Preparer:
         order_id, _, _ = yield from swap.submit(
             prepared.kept.quote, prepared.kept.request, signed, self.client.polling, lambda _: None
         )
-        request = prepared.kept.request
-        sold = replace(sent, sell_token=request.sell_token, sell_amount=request.sell_amount)
+        quote = prepared.kept.quote
+        sold = replace(sent, sell_token=quote.sell_token, sell_amount=int(quote.sell_amount))
         finality.remember(self.client.orders, replace(sold, order_id=order_id))
         return order_named(order_id) | {"next": "follow_order"}
 

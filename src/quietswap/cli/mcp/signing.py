@@ -194,7 +194,8 @@ class LocalSigner:
         kept, request = prepared.kept, prepared.kept.request
         # half of the slippage leaves the other half for what the price lost meanwhile
         request = replace(
-            request, at_least=int(kept.quote.min_buy_amount), max_fee_wei=prepared.most_gas_wei,
+            request, sell_amount=int(kept.quote.sell_amount), max_sell=None,
+            at_least=int(kept.quote.min_buy_amount), max_fee_wei=prepared.most_gas_wei,
             slippage_bps=max(1, request.slippage_bps // 2),
         )  # fmt: skip
         confirmed = None if prepared.loss is None else Decimal(-(-prepared.loss.bps // 100))

@@ -14,6 +14,7 @@ from quietswap.cli.mcp.arguments import (
     OffsetArgument,
     OrderArgument,
     PreparedArgument,
+    ReceiveArgument,
     RowsArgument,
     SlippageArgument,
     SmallestArgument,
@@ -21,6 +22,7 @@ from quietswap.cli.mcp.arguments import (
     WalletArgument,
 )
 from quietswap.cli.mcp.prepare import Preparer, shown
+from quietswap.cli.options.trade import Amounts
 from quietswap.cli.output import order_end
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
 from quietswap.client import CancelRequest, OrderStillOpen, SwapRequest, WrapRequest, node_calls
@@ -29,7 +31,7 @@ from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, perform_all
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.rules import wire as base
-from quietswap.rules.amounts import format_units
+from quietswap.rules.amounts import UINT256_MAX, format_units
 from quietswap.rules.contract.orders import OrderStatusResponse
 from quietswap.rules.contract.tokens import TokenEntry
 from quietswap.rules.tx.signed import SIZE_CAP
@@ -89,8 +91,9 @@ class Tools:
         self,
         sell: TokenArgument,
         buy: TokenArgument,
-        amount: AmountArgument,
         wallet: WalletArgument,
+        amount: AmountArgument | None = None,
+        receive: ReceiveArgument = None,
         slippage_bps: SlippageArgument = 50,
         smallest_units: SmallestArgument = False,
     ) -> dict[str, Any]:
@@ -100,7 +103,8 @@ class Tools:
         about 30 seconds; `explain_quote` says why it is what it is.
         """
         pair = await self._preparer.pair(sell, buy)
-        request = _swap_request(pair, amount, wallet, slippage_bps, smallest=smallest_units)
+        amounts = _amounts(pair, smallest_units, amount=amount, receive=receive)
+        request = _swap_request(pair, wallet, slippage_bps, amounts)
         swap_quote = await self._client.quote(request)
         kept_quote = quotes.KeptQuote(swap_quote, request, *pair, self._preparer.monotonic())
         return self._with_id(self._quotes.add(kept_quote), quotes.summary(kept_quote))
@@ -196,8 +200,16 @@ class Tools:
         self,
         sell: TokenArgument,
         buy: TokenArgument,
-        amount: AmountArgument,
         wallet: WalletArgument,
+        amount: AmountArgument | None = None,
+        receive: ReceiveArgument = None,
+        max_sell: Annotated[
+            str | None,
+            Field(
+                description="Needed with receive: the most of `sell` that may be sold for it, in"
+                " digits. Ask the person for it."
+            ),
+        ] = None,
         slippage_bps: SlippageArgument = 50,
         at_least: Annotated[
             str | None,
@@ -221,15 +233,19 @@ class Tools:
         its EIP-1559 hash. Then call submit_signed within 30 seconds.
         """
         selling, buying = pair = await self._preparer.pair(sell, buy)
-        for name, token in (("amount", selling), *((("at_least", buying),) if at_least else ())):
+        written = {"amount": amount, "receive": receive, "max_sell": max_sell, "at_least": at_least}
+        for name in (name for name, text in written.items() if text is not None):
+            token = buying if name in ("receive", "at_least") else selling
             if not (self._preparer.has_node or smallest_units or token in KNOWN.values()):
                 raise BadInput(
                     name,
                     f"only the service tells the decimals of {token.address}, and it would be"
                     " signed: use smallest_units, or have quietswap mcp started with --rpc-url",
                 )
+        if receive is not None and max_sell is None:
+            raise BadInput("max_sell", "receive needs it: the most that may be sold")
         request = _swap_request(
-            pair, amount, wallet, slippage_bps, smallest=smallest_units, at_least=at_least
+            pair, wallet, slippage_bps, _amounts(pair, smallest_units, **written)
         )
         most = None if max_loss_percent is None else Decimal(str(max_loss_percent))
         prepared = await self._preparer.swap(request, selling, buying, max_loss_percent=most)
@@ -365,21 +381,50 @@ def _token(entry: TokenEntry) -> dict[str, Any]:
     return {"symbol": built_in.symbol, **row}
 
 
+def _amounts(
+    pair: tuple[DisplayToken, DisplayToken],
+    smallest: bool,
+    *,
+    amount: str | None,
+    receive: str | None,
+    max_sell: str | None = None,
+    at_least: str | None = None,
+) -> Amounts:
+    """Return what is asked for; without `max_sell` any amount may be sold. Raises BadInput."""
+    sell, buy = pair
+
+    def units(name: str, text: str, token: DisplayToken) -> int:
+        return quotes.read_units(text, token, smallest=smallest, name=name)
+
+    if receive is None:
+        if amount is None:
+            raise BadInput("amount", "give amount, or receive in its place")
+        if max_sell is not None:
+            raise BadInput("max_sell", "it is for receive: amount is sold exactly")
+        exact: Amounts = {"sell_amount": units("amount", amount, sell)}
+        if at_least is not None:
+            exact["at_least"] = units("at_least", at_least, buy)
+        return exact
+    if amount is not None:
+        raise BadInput("receive", "it takes the place of amount: give one of the two")
+    if at_least is not None:
+        raise BadInput("at_least", "receive is the least that must arrive")
+    most = UINT256_MAX if max_sell is None else units("max_sell", max_sell, sell)
+    least = units("receive", receive, buy)
+    return {"sell_amount": None, "at_least": least, "max_sell": most}
+
+
 def _swap_request(
     pair: tuple[DisplayToken, DisplayToken],
-    amount: str,
     wallet: str,
     slippage_bps: int,
-    *,
-    smallest: bool,
-    at_least: str | None = None,
+    amounts: Amounts,
 ) -> SwapRequest:
     """Return the request of a swap. Raises BadInput."""
     sell, buy = pair
-    units, floor = quotes.read_units(amount, sell, smallest=smallest), None
-    if at_least is not None:
-        floor = quotes.read_units(at_least, buy, smallest=smallest, name="at_least")
     if sell.address == buy.address:
         raise BadInput("buy", "the same token as sell")
     owner = quotes.read_wallet(wallet)
-    return SwapRequest(sell.address, buy.address, units, owner, slippage_bps, at_least=floor)
+    return SwapRequest(
+        sell.address, buy.address, wallet=owner, slippage_bps=slippage_bps, **amounts
+    )

@@ -132,6 +132,34 @@ def pair_arguments(command: F) -> F:
     return command
 
 
+def pair_with_receive(command: Callable[..., None]) -> Callable[..., None]:
+    """Add SELL and BUY, and AMOUNT or --receive: the command gets one of the two, the other None.
+
+    Raises click.UsageError.
+    """
+
+    @click.argument("amount")
+    @click.argument("sell")
+    @click.argument("buy", required=False)
+    @click.option(
+        "--receive", metavar="AMOUNT",
+        help="Give it in the place of AMOUNT: the least of SELL is sold of which at least so much"
+        " of BUY must arrive.",
+    )  # fmt: skip
+    @functools.wraps(command)
+    def with_either(
+        *, amount: str, sell: str, buy: str | None, receive: str | None, **rest: Any
+    ) -> None:
+        if receive is None and buy is None:
+            raise click.UsageError("Missing argument 'BUY'.")
+        if receive is not None and buy is not None:
+            raise click.UsageError("--receive takes the place of AMOUNT: give SELL and BUY only")
+        words = (amount, sell, buy) if receive is None else (None, amount, sell)
+        command(**dict(zip(("amount", "sell", "buy"), words, strict=True)), receive=receive, **rest)
+
+    return with_either
+
+
 yes_option = click.option("--yes", is_flag=True, help="Do not ask before signing.")
 poll_option = click.option(
     "--poll", type=FiniteRange(0.2, 60), default=5.0, show_default=True, metavar="SECONDS",

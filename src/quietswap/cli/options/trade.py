@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import click
 
@@ -11,6 +11,7 @@ from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import confirm
 from quietswap.cli.output import tokens
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, address_of, refuse_ether
+from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.foreign_text import visible
 
 if TYPE_CHECKING:
@@ -151,6 +152,40 @@ def _balance(token: DisplayToken, wallet: str) -> "Flow[tuple[int, int]]":
     yield from read_ahead(node_calls.CHAIN_ID, balance, node_calls.BASE_FEE)
     yield from require_mainnet()
     return (yield from perform(balance)), (yield from perform(node_calls.BASE_FEE))
+
+
+class Amounts(TypedDict):
+    """The amounts of a `SwapRequest`, in smallest units."""
+
+    sell_amount: int | None
+    at_least: NotRequired[int]
+    max_sell: NotRequired[int]
+
+
+def amounts_of(
+    texts: tuple[str | None, str | None, str | None, str | None],
+    pair: tuple[DisplayToken, DisplayToken],
+    client: "QuietswapClient",
+    context: CommandContext,
+    wallet: str,
+) -> Amounts:
+    """Return what AMOUNT, --receive, --max-sell and --at-least ask for: SELL and BUY are the pair.
+
+    Without --max-sell any amount may be sold, which only a command that signs nothing may ask for.
+    Raises click.UsageError.
+    """
+    (amount, receive, max_sell, at_least), (sell, buy) = texts, pair
+    if receive is None:
+        assert amount is not None  # the command has one of the two
+        exact: Amounts = {"sell_amount": units_of(amount, sell, client, context, wallet)}
+        if at_least is not None:
+            exact["at_least"] = tokens.parse_amount(at_least, buy, "--at-least")
+        return exact
+    least = tokens.parse_amount(receive, buy, "--receive")
+    most = UINT256_MAX
+    if max_sell is not None:
+        most = tokens.parse_amount(max_sell, sell, "--max-sell")
+    return {"sell_amount": None, "at_least": least, "max_sell": most}
 
 
 def _share(text: str) -> Fraction | None:

@@ -164,7 +164,9 @@ def _planned(
     at = (yield from read_clock()).seconds
     watch(quote)
     reads = has_node and quoting.needs_reference(request)
-    reference = (yield from reference_price.find(request)) if reads else None
+    reference = (
+        (yield from reference_price.find(request, int(quote.sell_amount))) if reads else None
+    )
     below = None
     if reference is not None:
         below = reference.below_percent(quote, request.slippage_bps)
@@ -214,14 +216,13 @@ def _with_wallet(
     try:
         _require_funds(plan, facts)
         yield from _require_enough_behind(plan, facts, polling, orders)
-        if facts.allowance >= request.sell_amount:
+        if facts.allowance >= quote.sell_amount:
             return plan
         if request.batch:
             form = yield from quoting.batched_quote(quote, request, facts.allowance)
             return replace(plan, quote=form, is_batched=True)
-        router = quote.dex_route.target
         yield from quoting.require_approvable(
-            request, router, facts.allowance, facts.next_nonce, polling
+            request, quote, facts.allowance, facts.next_nonce, polling
         )
         plan = yield from _with_approvals(plan, facts)
         # before the public approval: its gas would be paid for a swap that is declined
@@ -248,7 +249,7 @@ def _require_funds(plan: SwapPlan, facts: WalletFacts) -> None:
 
     The most that it may cost is value + gas limit x fee cap, as a node asks (EIP-1559).
     """
-    needs = plan.request.sell_amount
+    needs = int(plan.quote.sell_amount)
     if facts.sell_balance < needs:
         raise QuoteDeclined(
             f"the wallet holds {facts.sell_balance} of {needs} smallest units of the sell token",
@@ -272,6 +273,7 @@ def _require_enough_behind(
     nonce of such an order. Raises QuoteDeclined.
     """
     request, router = plan.request, plan.quote.dex_route.target
+    needs = int(plan.quote.sell_amount)
     nonce = plan.params.nonce
     if nonce is None or nonce <= facts.used_nonces:
         return
@@ -294,10 +296,10 @@ def _require_enough_behind(
         ("the wallet holds", facts.sell_balance, moved + unwrapped),
         (f"{router} may move", facts.allowance, moved),
     ):
-        if ahead and amount < ahead + request.sell_amount:
+        if ahead and amount < ahead + needs:
             raise QuoteDeclined(
                 f"{has} {amount} smallest units of the sell token, and open orders with lower"
-                f" nonces sell {ahead} of them: the swap of {request.sell_amount} behind them would"
+                f" nonces sell {ahead} of them: the swap of {needs} behind them would"
                 " fail. Nothing was signed; wait until they are decided"
             )
 
@@ -315,12 +317,14 @@ def _sold_here(request: SwapRequest, nonces: range, orders: SignedOrders) -> dic
 def _with_approvals(plan: SwapPlan, facts: WalletFacts) -> Flow[SwapPlan]:
     request, router = plan.request, plan.quote.dex_route.target
     token, wallet = request.sell_token, request.wallet
-    costs = approvals_flow.cost_reads(token, wallet, router, request.sell_amount, request.approval)
+    costs = approvals_flow.cost_reads(
+        token, wallet, router, request.approval_amount, request.approval
+    )
     yield from read_ahead(*costs, *reference_price.feed_reads(WETH))
     amounts = yield from approvals_flow.approval_amounts(
         token=token,
         router=router,
-        amount=request.sell_amount,
+        amount=request.approval_amount,
         wallet=wallet,
         approval=request.approval,
         current=facts.allowance,
@@ -328,7 +332,7 @@ def _with_approvals(plan: SwapPlan, facts: WalletFacts) -> Flow[SwapPlan]:
     cost = yield from approvals_flow.approval_cost(
         token=token,
         router=router,
-        amount=request.sell_amount,
+        amount=request.approval_amount,
         wallet=wallet,
         approval=request.approval,
     )
@@ -456,7 +460,7 @@ def approved_plan(
         sent = yield from approvals_flow.ensure_allowance(
             token=request.sell_token,
             router=plan.quote.dex_route.target,
-            amount=request.sell_amount,
+            amount=request.approval_amount,
             wallet=request.wallet,
             signer=signer,
             approval=request.approval,

@@ -54,6 +54,11 @@ ROUTERS = frozenset(routers.ROUTERS)
 class SwapRequest:
     """What to swap. `sell_amount` is in smallest units.
 
+    Without it (None) the least amount is sold whose minimum is `at_least`: `at_least` is then
+    required, and so is `max_sell`, the most that may be sold. No quote bounds that amount, so the
+    caller does: with any amount of a token a router is bound to no price. An "exact" approval is
+    then one of `max_sell`, because the quote that follows it may need a little more.
+
     `at_least` is the lowest minimum output to sign for, in smallest units. `accept` is called with
     the quote before signing; False declines it. `max_impact_percent` declines a quote that is
     further below Chainlink's prices at the caller's own node. `max_fee_wei` is the highest gas cost
@@ -75,7 +80,7 @@ class SwapRequest:
 
     sell_token: str
     buy_token: str
-    sell_amount: int
+    sell_amount: int | None
     wallet: str
     slippage_bps: int = DEFAULT_SLIPPAGE_BPS
     approval: Approval = "exact"
@@ -89,6 +94,7 @@ class SwapRequest:
     max_loss_percent: Decimal | None = None
     confirm: Callable[[SwapQuoteResponse, Loss], bool] | None = None
     batch: bool = False
+    max_sell: int | None = None
 
     def __post_init__(self) -> None:
         if self.approval not in get_args(Approval):
@@ -98,7 +104,7 @@ class SwapRequest:
                 f"batch approves exactly the amount, so approval is no {self.approval!r}"
             )
         # a guard that compares with nothing, as nan does, or with too little would guard nothing
-        require_int("sell_amount", self.sell_amount, 1)
+        self._require_amounts()
         require_int("slippage_bps", self.slippage_bps, 1)
         if self.slippage_bps >= BPS:
             raise ValueError(f"slippage_bps must be below {BPS}, not {self.slippage_bps}")
@@ -108,11 +114,34 @@ class SwapRequest:
         require_percent("max_impact_percent", self.max_impact_percent)
         require_percent("max_loss_percent", self.max_loss_percent)
 
+    def _require_amounts(self) -> None:
+        """Refuse anything but an amount to sell, or a minimum with the most to sell for it."""
+        if self.sell_amount is not None:
+            require_int("sell_amount", self.sell_amount, 1)
+            if self.max_sell is not None:
+                raise ValueError(
+                    "max_sell bounds the amount that at_least needs: give no sell_amount"
+                )
+            return
+        for name in ("at_least", "max_sell"):
+            if getattr(self, name) is None:
+                raise ValueError(f"without sell_amount {name} is required")
+            require_int(name, getattr(self, name), 1)
+
+    @property
+    def approval_amount(self) -> int:
+        """How much an exact approval is of: what is sold, or the most that may be."""
+        return self.sell_amount or self.max_sell or 0
+
     def call(
         self, verified: Callable[[StreamedRoute], None] | None = None
     ) -> ApiCall[SwapQuoteResponse]:
         """Return the call that requests a quote; as a stream with `verified`."""
-        query = swap_query(self.sell_token, self.buy_token, self.sell_amount)
+        query = swap_query(self.sell_token, self.buy_token)
+        if self.sell_amount is None:
+            query |= {"minBuyAmount": str(self.at_least)}
+        else:
+            query |= {"sellAmount": str(self.sell_amount)}
         query |= {"userAddress": self.wallet, "slippageBps": str(self.slippage_bps)}
         path = f"{API}/quote/stream" if verified else f"{API}/quote"
         return ApiCall("GET", path, SwapQuoteEnvelope, _with_timestamp, query, verified=verified)
@@ -172,14 +201,16 @@ def check_quote(
     wallet as the receiver, and a minimum within the slippage. `settlers` are 0x's genuine Settler
     contracts, which only the caller's own node can name. `batched`: the transaction must be the
     batched form, with the exact approval of that router. Raises UnsafeQuote, and QuoteDeclined if
-    only the gas cost is above the limit.
+    only the gas cost or the amount sold is above the limit.
     """
     params, route = quote.mev_protection.transaction_params, quote.dex_route
-    called, data = _call_of(params, request) if batched else (params.to, params.data)
+    called, data = _call_of(quote, request) if batched else (params.to, params.data)
     faults = {
         "another sell token": quote.sell_token.lower() != request.sell_token.lower(),
         "another buy token": quote.buy_token.lower() != request.buy_token.lower(),
-        "another amount": quote.sell_amount != request.sell_amount,
+        "another amount": request.sell_amount not in (None, quote.sell_amount),
+        "a lower minimum than was asked for": request.sell_amount is None
+        and quote.min_buy_amount < (request.at_least or 0),
         "a target that is not the router": called.lower() != route.target.lower(),
         "other calldata than the route's": data.lower() != route.data.lower(),
         "ETH to be sent along": params.value != 0,
@@ -189,6 +220,11 @@ def check_quote(
     if violations:
         raise UnsafeQuote(f"the quote has {', '.join(violations)}: not signed")
     require_cost("its gas", params.max_gas_cost, request.max_fee_wei, MAX_FEE_OPTION)
+    if request.max_sell is not None and quote.sell_amount > request.max_sell:
+        raise QuoteDeclined(
+            f"it sells {quote.sell_amount} smallest units, more than {request.max_sell}: not"
+            " signed; max_sell (--max-sell) allows more"
+        )
     try:
         broken = _broken_rule(quote, request, settlers)
     except ValueError as error:
@@ -197,18 +233,19 @@ def check_quote(
         raise UnsafeQuote(f"the quote is not safe: {broken}: not signed")
 
 
-def _call_of(params: TransactionParams, request: SwapRequest) -> tuple[str, str]:
+def _call_of(quote: SwapQuoteResponse, request: SwapRequest) -> tuple[str, str]:
     """Return target and calldata of the swap in a batch with the exact approval before it.
 
     What was asked for is a batch, so nothing else is read instead. Raises UnsafeQuote.
     """
-    found, token = batch_of(params, request.wallet), request.sell_token.lower()
-    if found is None or (found.token.lower(), found.amount) != (token, request.sell_amount):
+    swap = batch_of(quote.mev_protection.transaction_params, request.wallet)
+    terms = request.sell_token.lower(), quote.sell_amount
+    if swap is None or (swap.token.lower(), swap.amount) != terms:
         raise UnsafeQuote(
             "the quote has another batch than the exact approval and the swap, in a transaction of"
             " the wallet to itself: not signed"
         )
-    return found.router, "0x" + found.data.hex()
+    return swap.router, "0x" + swap.data.hex()
 
 
 def with_params(quote: SwapQuoteResponse, params: TransactionParams) -> SwapQuoteResponse:
@@ -285,7 +322,7 @@ def _broken_rule(
     terms = Terms(
         sell=Token(from_any_case(request.sell_token), 0),
         buy=Token(from_any_case(request.buy_token), 0),
-        sell_amount=request.sell_amount,
+        sell_amount=quote.sell_amount,
         wallet=from_any_case(request.wallet),
         slippage_bps=request.slippage_bps,
         gas_price_wei=0,

@@ -221,19 +221,24 @@ def batched_quote(
 
 
 def require_approvable(
-    request: SwapRequest, router: str, allowed: int, next_nonce: int, polling: PollingPolicy
+    request: SwapRequest,
+    quote: SwapQuoteResponse,
+    allowed: int,
+    next_nonce: int,
+    polling: PollingPolicy,
 ) -> Flow[None]:
-    """Check that the request allows an approval of `router`, which may move `allowed`.
+    """Check that the request allows an approval of the quote's router, which may move `allowed`.
 
     A reset, an approval and the swap use up to three nonces from the wallet's `next_nonce` on.
 
     Raises QuoteDeclined.
     """
+    router, needs = quote.dex_route.target, int(quote.sell_amount)
     if request.approval == "never":
         raise QuoteDeclined(
-            f"{router} may move {allowed} of {request.sell_amount} smallest units of the sell"
+            f"{router} may move {allowed} of {needs} smallest units of the sell"
             " token, and approval (--approve) is never",
-            (request.sell_token, allowed, request.sell_amount),
+            (request.sell_token, allowed, needs),
         )
     if request.nonce is not None:
         raise QuoteDeclined(

@@ -38,10 +38,11 @@ class ReferencePrice:
         return 100 * (1 - promised / self.fair_amount)
 
 
-def find(request: SwapRequest) -> Flow[ReferencePrice | None]:
-    """Return the reference of a swap; None if a token has no feed, or a price is stale.
+def find(request: SwapRequest, sell_amount: int) -> Flow[ReferencePrice | None]:
+    """Return the reference of a swap of `sell_amount`.
 
-    Also None if a feed contract reverts. Raises the other errors of the node.
+    None if a token has no feed, a price is stale, or a feed contract reverts. Raises the other
+    errors of the node.
     """
     prices: list[Decimal] = []
     for token in (request.sell_token, request.buy_token):
@@ -53,7 +54,7 @@ def find(request: SwapRequest) -> Flow[ReferencePrice | None]:
     buying = yield from perform(node_calls.decimals(request.buy_token))
     if selling is None or buying is None or max(selling, buying) > _MOST_DECIMALS:
         return None
-    sold_usd = Decimal(request.sell_amount).scaleb(-selling) * prices[0]
+    sold_usd = Decimal(sell_amount).scaleb(-selling) * prices[0]
     fair = int((sold_usd / prices[1]).scaleb(buying))
     return ReferencePrice(fair, sold_usd) if fair > 0 else None
 

@@ -147,7 +147,7 @@ def trial_of(
         wallet=from_any_case(request.wallet),
         router=router,
         sell_token=from_any_case(request.sell_token),
-        sell_amount=request.sell_amount,
+        sell_amount=quote.sell_amount,
         buy_token=buy,
         min_buy_amount=quote.min_buy_amount,
         payer=payer(router, data, buy) if quote_checks.measures_itself(quote) else None,

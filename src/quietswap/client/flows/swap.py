@@ -159,7 +159,7 @@ def place(
             made.nonce,
             order_id,
             request.sell_token,
-            request.sell_amount,
+            int(quote.sell_amount),
         )
         finality.remember(orders, sent)
     return answer
@@ -239,7 +239,7 @@ def swap(
         request.wallet,
         params.nonce or 0,
         sell_token=request.sell_token,
-        sell_amount=request.sell_amount,
+        sell_amount=int(quote.sell_amount),
     )
     try:
         order_id, interval, ends_in_s = yield from submit(quote, request, signed, polling, watch)
