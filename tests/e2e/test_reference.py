@@ -28,9 +28,9 @@ def served(town: Town, tmp_path: Path) -> Iterator[Town]:
 
 def test_each_promise_is_compared_with_the_pools(served: Town) -> None:
     quote, price = served.quote().json()["data"], served.price().json()["data"]
-    for found, promised in ((quote, "promised"), (price, "buyAmount")):
+    for found, promised, least in ((quote, "promised", 3), (price, "buyAmount", 1)):
         rows = [row for row in found["sources"] if row[promised]]
-        assert len(rows) >= 3
+        assert len(rows) >= least
         assert all(-150 < row["referenceBps"] < 0 for row in rows), rows
         best = max(rows, key=lambda row: int(row[promised]))
         assert best["referenceBps"] == max(row["referenceBps"] for row in rows)
