@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from quietswap.cli import EXAMPLES
+from tests.cli.conftest import KEY
+from tests.client.fake_chain import ACCOUNT
 from tests.deploy.files import parse_command
 
 HEAVY = ("rich", "eth_account", "pyreqwest", "msgspec", "granian", "asyncio", "quietswap.client")
@@ -51,6 +53,27 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
         [sys.executable, "-c", SCRIPT, *words], capture_output=True, text=True, check=True
     )
     assert not set(HEAVY) & set(done.stderr.split())
+
+
+SIGNER = """
+import sys, threading
+from quietswap.cli.options.signing import chosen_signer
+signer = chosen_signer(None, None, None, None)
+print(signer.wallet, "eth_account" in sys.modules)
+signer.load()
+for each in threading.enumerate():
+    if each is not threading.main_thread():
+        each.join()
+print("eth_account" in sys.modules)
+"""
+
+
+def test_what_signs_is_imported_while_the_first_answers_are_waited_for() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNER], capture_output=True, text=True, check=True,
+        env=os.environ | {"QUIETSWAP_PRIVATE_KEY": KEY},
+    )  # fmt: skip
+    assert done.stdout.split() == [ACCOUNT.address, "False", "True"]
 
 
 def test_the_service_starts_without_the_extras(tmp_path: Path) -> None:
