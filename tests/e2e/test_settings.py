@@ -81,6 +81,8 @@ def test_with_a_node_the_defaults_are_good() -> None:
         ("QUIETSWAP_STORAGE__URL", "postgresql://user:hu[sh@host/db", "storage.url: its host"),
         ("QUIETSWAP_STORAGE__REDIS_URL", "redis://:hush/hush@host", "storage.redis_url: its host"),
         ("QUIETSWAP_STORAGE__REDIS_URL", "http://:hush@host", "redis://, rediss://"),
+        ("QUIETSWAP_STORAGE__REDIS_URL", "redis+sentinel://:hush@h:26379/m", "no Sentinel or"),
+        ("QUIETSWAP_STORAGE__REDIS_URL", "redis+cluster://:hush@h:7000", "no Sentinel or Cluster"),
         ("QUIETSWAP_RELAY__FIRST__URL", "http://user:hush@relay.example", "relay.first.url"),
         ("QUIETSWAP_OBSERVE__OTLP_ENDPOINT", "collector:4318", "observe.otlp_endpoint"),
         ("QUIETSWAP_OBSERVE__OTLP_ENDPOINT", "https://u:hush@[bad", "observe.otlp_endpoint"),

@@ -64,7 +64,8 @@ def check_redis_url(url: str | None) -> None:
         return
     if not url.startswith(_REDIS):
         raise BadDatabaseUrl(
-            "storage.redis_url: it must be redis://, rediss://, valkey:// or unix://"
+            "storage.redis_url: it must be redis://, rediss://, valkey:// or unix://, of one server"
+            " or a name that leads to the master; no Sentinel or Cluster is asked (docs/scaling.md)"
         )
     if not url.startswith("unix://"):
         _check_hosts(url, "storage.redis_url")
