@@ -32,7 +32,7 @@ _HASTY = "fsync = off\nfull_page_writes = off\nmax_connections = 200\n"
 """As durable as a test needs."""
 
 
-def _postgres_wheel() -> tuple[Path, str | None]:
+def postgres_programs() -> tuple[Path, str | None]:
     """Return the folder of its programs, and the user to run them as if we are root.
 
     The wheel's own way to start a server gives up after ten seconds, and starts it twice if a line
@@ -67,7 +67,7 @@ class PostgresCluster:
     def __init__(self, settings: str = _HASTY, *, copy_of: "PostgresCluster | None" = None) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="quietswap-pg-"))
         self._data = self._folder / "data"
-        self._programs, self._user = _postgres_wheel()
+        self._programs, self._user = postgres_programs()
         self._process: subprocess.Popen[bytes] | None = None
         self._template: str | None = None
         self.is_frozen = False

@@ -28,7 +28,7 @@ README = ROOT / "README.md"
 PAGES = [README, ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md")]
 RUN_BELOW = {"README.md", "quickstart.md", "running-on-mainnet.md", "runbook.md", "scaling.md",
              "sandbox.md", "generated-clients.md", "accounting.md", "webhooks.md", "wallets.md",
-             "clients.md", "tokens.md", "operator.md", "cookbook.md"}  # fmt: skip
+             "clients.md", "tokens.md", "operator.md", "cookbook.md", "operation.md"}  # fmt: skip
 ELSEWHERE = {
     "quietswap sandbox --storage-url": "tests/e2e/test_outages.py starts it on real databases",
     **dict.fromkeys(

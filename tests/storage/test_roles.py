@@ -1,33 +1,34 @@
-"""The two roles of `docs/scaling.md`: one migrates, the other serves and can change no table."""
+"""The two roles of `deploy/postgresql/roles.sql`: one migrates, the other can alter no table."""
 
-import re
+import subprocess
 from pathlib import Path
 
-import asyncpg
 import pytest
 
 from quietswap.rules.orders.order import OrderEvent
 from quietswap.rules.orders.order_changes import POSTED
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service.storage.factory import migrate_storage
-from tests.databases import PostgresCluster
+from tests.databases import PostgresCluster, postgres_programs
 from tests.patient import open_storage
 from tests.storage.examples import T0, HandClock, an_order
 
-_PAGE = Path(__file__).parents[2] / "docs/scaling.md"
+_FILE = Path(__file__).parents[2] / "deploy/postgresql/roles.sql"
+
+
+@pytest.fixture
+def with_roles(postgres: PostgresCluster) -> PostgresCluster:
+    programs, _ = postgres_programs()
+    passwords = {"OWNER_PASSWORD": "one", "SERVE_PASSWORD": "other"}
+    options = ["-h", str(postgres.folder), "-U", "postgres", "--set", "ON_ERROR_STOP=1"]
+    subprocess.run([programs / "psql", *options, "-f", _FILE], env=passwords, check=True)
+    return postgres
 
 
 async def test_the_serving_role_serves_and_alters_nothing(
-    postgres: PostgresCluster, clock: HandClock
+    with_roles: PostgresCluster, clock: HandClock
 ) -> None:
-    blocks = re.findall(r"```sql\n(.*?)```", _PAGE.read_text("utf-8"), re.DOTALL)
-    before, inside = (block.split(";") for block in blocks)
-    for name, statements in (("postgres", before), ("quietswap", inside)):
-        owner = await asyncpg.connect(postgres.url(name))
-        for statement in filter(str.strip, statements):
-            await owner.execute(statement)
-        await owner.close()
-    url = postgres.url("quietswap")
+    url = with_roles.url("quietswap")
     await migrate_storage(url.replace("postgres:@", "quietswap_owner:@"))
     storage = await open_storage(url.replace("postgres:@", "quietswap_serve:@"), clock=clock)
     order = an_order()
