@@ -83,12 +83,12 @@ class SigningFlow:
 
     def _print_unexpected(self, error: Exception) -> None:
         """Print an exception after a signature, with hash and nonce of the transaction."""
-        why = f"unexpected {type(error).__name__}: {error}"
-        self._context.say(Text.assemble(("✗ ", "bold red"), why))
+        message = f"unexpected {type(error).__name__}: {error}"
+        self._context.say(Text.assemble(("✗ ", "bold red"), message))
         self._print_signed()
         text = f"It may be mined. Do not repeat it unless nonce {self._signer.nonce} is the same."
         self._context.say(text, "yellow")
-        body = {"ok": False, "error": error_name(error), "message": why}
+        body = {"ok": False, "error": error_name(error), "message": message}
         self._context.result(body | self._signer.signed())
 
     def _explain(self, error: ClientError) -> None:
@@ -119,22 +119,24 @@ class SigningFlow:
     def _interrupted(self) -> int:
         """Print whether a transaction or an approval was signed. Return the exit code."""
         if self._may_be_submitted:
-            known = "what was signed may still be mined"
+            state = "what was signed may still be mined"
             if self._final is not None:
-                known = f"the service says that the order ended as {self._final};"
-                known += " your own node has not confirmed it yet"
-            self._leave("Interrupted", self._final and known)
-            body = {"ok": False, "error": "LEFT_OPEN", "message": f"stopped; {known}"}
+                state = f"the service says that the order ended as {self._final};"
+                state += " your own node has not confirmed it yet"
+            self._leave("Interrupted", self._final and state)
+            body = {"ok": False, "error": "LEFT_OPEN", "message": f"stopped; {state}"}
             body |= self._open_order()
             self._context.result(body | self._signer.signed())
             return UNDECIDED
         self._progress.stop()
         approved, is_open = bool(self._signer.called), self._has_open_approval
-        what = "the swap was not signed, but an approval was" if approved else "nothing was signed"
-        what += ", which may still be mined" if is_open else ""
-        self._context.say(f"Interrupted: {what}.", "yellow")
+        outcome = (
+            "the swap was not signed, but an approval was" if approved else "nothing was signed"
+        )
+        outcome += ", which may still be mined" if is_open else ""
+        self._context.say(f"Interrupted: {outcome}.", "yellow")
         name = "LEFT_OPEN" if is_open else "ABORTED"
-        body = {"ok": False, "error": name, "message": f"stopped; {what}"}
+        body = {"ok": False, "error": name, "message": f"stopped; {outcome}"}
         if approved:
             self._print_signed()
             body |= self._signer.signed()
@@ -176,9 +178,11 @@ class SigningFlow:
         """Warn of an open order: it is private, so the node's nonce count does not include it."""
         wallet, has_node = self._wallet_signer.wallet, self._context.rpc_url is not None
         search = find_open_order(wallet, self._client.polling, has_node=has_node)
-        found = self._client.run(search)
-        if found is not None:
-            self._print_warning(f"order {found} is open: this may take its nonce and cancel it")
+        open_order = self._client.run(search)
+        if open_order is not None:
+            self._print_warning(
+                f"order {open_order} is open: this may take its nonce and cancel it"
+            )
 
     def _print_trouble(self, error: ClientError, seconds: float) -> None:
         self._progress.trouble(error, seconds)  # `_confirm` replaces the progress

@@ -56,11 +56,11 @@ class Keystore:
 
     def unlock(self) -> None:
         """Decrypt the key. A prompt accepts three attempts. Raises click.ClickException."""
-        given = self._given_password()
-        tries = _TRIES if given is None and sys.stdin.isatty() else 1
+        password = self._given_password()
+        tries = _TRIES if password is None and sys.stdin.isatty() else 1
         for left in reversed(range(tries)):
             if self._account is None:
-                self._account = self._opened(self._asked() if given is None else given)
+                self._account = self._opened(self._asked() if password is None else password)
             if self._account is not None:
                 return
             if not left:
@@ -81,9 +81,9 @@ class Keystore:
         except Exception as error:  # noqa: BLE001  several unrelated families, all about the file
             if "MAC mismatch" in str(error):
                 return None
-            why = str(error) or type(error).__name__
-            why = f"it has no {error}" if isinstance(error, KeyError) else why
-            text = f"{self._file} is not a keystore that can be opened: {why}"
+            reason = str(error) or type(error).__name__
+            reason = f"it has no {error}" if isinstance(error, KeyError) else reason
+            text = f"{self._file} is not a keystore that can be opened: {reason}"
             raise click.ClickException(text) from None
         if account.address != self.address:
             text = f"{self._file} holds the key of another wallet than {self.address}"
@@ -241,10 +241,12 @@ def chosen_signer(
     wallet: str | None, keystore: Path | None, password_file: Path | None, sign_with: str | None
 ) -> WalletSigner:
     """Return the signer of these options. Raises click.UsageError."""
-    given = wallet_address(wallet) if wallet else None
-    signer = _wallet_signer(given, keystore, password_file, sign_with)
-    if given is not None and signer.wallet != given:
-        raise click.UsageError(f"--wallet is {given}, but the key is that of {signer.wallet}")
+    named_wallet = wallet_address(wallet) if wallet else None
+    signer = _wallet_signer(named_wallet, keystore, password_file, sign_with)
+    if named_wallet is not None and signer.wallet != named_wallet:
+        raise click.UsageError(
+            f"--wallet is {named_wallet}, but the key is that of {signer.wallet}"
+        )
     return signer
 
 

@@ -66,30 +66,32 @@ def token_pair(
     by_node: bool = True,
 ) -> tuple[DisplayToken, DisplayToken]:
     """Return SELL and BUY, as `token_address` and `by_address` find them."""
-    found = []
+    pair = []
     for each in (sell, buy):
         address = token_address(each, client, context, signs=signs, yes=yes)
         refuse_ether(address)
-        found.append(tokens.by_address(address, client, context, by_node=by_node))
-    return found[0], found[1]
+        pair.append(tokens.by_address(address, client, context, by_node=by_node))
+    return pair[0], pair[1]
 
 
 def _listed(text: str, client: "QuietswapClient") -> "TokenEntry":
     """Return the only token of the service's list with this symbol, in any letter case."""
-    wanted = text.casefold()
+    symbol = text.casefold()
     listed = client.tokens(text, limit=_MOST_FOUND).tokens if text.isascii() else ()
-    found = {token.address: token for token in listed if token.symbol.casefold() == wanted}
-    if not found:
+    by_address = {token.address: token for token in listed if token.symbol.casefold() == symbol}
+    if not by_address:
         raise click.UsageError(
             f"{text!r} is neither {', '.join(KNOWN)}, nor an address, nor the symbol of a listed"
             " token: quietswap tokens finds them by name"
         )
-    if len(found) > 1:
-        choices = ", ".join(f"{each.address} ({visible(each.name)})" for each in found.values())
-        raise click.UsageError(
-            f"{len(found)} listed tokens have the symbol {text}, give an address: {choices}"
+    if len(by_address) > 1:
+        choices = ", ".join(
+            f"{each.address} ({visible(each.name)})" for each in by_address.values()
         )
-    return found.popitem()[1]
+        raise click.UsageError(
+            f"{len(by_address)} listed tokens have the symbol {text}, give an address: {choices}"
+        )
+    return by_address.popitem()[1]
 
 
 def _compare_symbols(
@@ -125,16 +127,16 @@ def units_of(
         raise click.UsageError(f"{text}: your own node has the balance: give --rpc-url, or digits")
     from quietswap.client.flows.moment import at_one_moment
 
-    held, base_fee = client.run(at_one_moment(_balance(token, wallet)))
-    units = held * share.numerator // share.denominator
+    balance, base_fee = client.run(at_one_moment(_balance(token, wallet)))
+    units = balance * share.numerator // share.denominator
     if token == ETHER:
-        kept = _KEPT_GAS * (2 * base_fee + _HEADROOM)
-        units = min(units, held - kept)
-        if units == held - kept > 0:
-            kept_text = f"keeps {ETHER.at_most(kept, 6)} for the gas of this"
+        gas_reserve = _KEPT_GAS * (2 * base_fee + _HEADROOM)
+        units = min(units, balance - gas_reserve)
+        if units == balance - gas_reserve > 0:
+            kept_text = f"keeps {ETHER.at_most(gas_reserve, 6)} for the gas of this"
             context.say(f"{kept_text}, and of an approval and a swap", "yellow")
     if units <= 0:
-        has = replace(token, raw=False).show(held)
+        has = replace(token, raw=False).show(balance)
         raise click.UsageError(f"{text}: the wallet holds {has}, too little")
     return units
 
@@ -192,11 +194,11 @@ def _share(text: str) -> Fraction | None:
     """Return the share of a balance; None for an amount in digits. Raises click.UsageError."""
     if text.lower() in ("all", "max"):
         return Fraction(1)
-    found = _PERCENT.fullmatch(text)
-    if found is None:
+    percent = _PERCENT.fullmatch(text)
+    if percent is None:
         return None
-    places = found[2] or ""
-    share = Fraction(int(found[1] + places), 100 * 10 ** len(places))
+    places = percent[2] or ""
+    share = Fraction(int(percent[1] + places), 100 * 10 ** len(places))
     if not 0 < share <= 1:
         raise click.UsageError(f"{text}: a share is more than 0% and at most 100%")
     return share

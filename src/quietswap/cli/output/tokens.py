@@ -146,9 +146,9 @@ def token_at(address: str, *, by_node: bool) -> "Flow[DisplayToken]":
     if by_node:
         symbol, decimals = yield from at_one_moment(_described(address))
     else:
-        found = (yield from perform(api_calls.find_tokens(address, limit=50, offset=0))).tokens
+        tokens = (yield from perform(api_calls.find_tokens(address, limit=50, offset=0))).tokens
         symbol, decimals = next(
-            ((t.symbol, t.decimals) for t in found if t.address == address), ("", None)
+            ((t.symbol, t.decimals) for t in tokens if t.address == address), ("", None)
         )
     if decimals is None:
         raise click.UsageError(f"{address} is not an ERC-20 token: it has no decimals")
@@ -183,11 +183,11 @@ def parse_amount(text: str, token: DisplayToken, option: str = "") -> int:
     Raises click.UsageError, which names the option if the amount is not the command's AMOUNT.
     """
     name = option and f"{option}: "
-    found = _AMOUNT.fullmatch(text)
-    if found is None:
+    digits = _AMOUNT.fullmatch(text)
+    if digits is None:
         form = "digits and a point, such as 1.5, 78 digits at most"
         raise BadText(text, f"is not an amount: {form}", name)
-    whole, fraction = found[1], (found[2] or "").rstrip("0")
+    whole, fraction = digits[1], (digits[2] or "").rstrip("0")
     decimals = 0 if token.raw else token.decimals
     if len(fraction) > decimals:
         most = "smallest units are whole" if token.raw else f"{token.symbol} has {decimals}"

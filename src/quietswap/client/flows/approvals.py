@@ -220,9 +220,9 @@ def _gas_read(token: str, router: str, amount: int, wallet: str) -> node_calls.N
 
 def require_mainnet() -> Flow[None]:
     """Refuse a node of another chain, whose nonces do not apply. Raises WrongChain."""
-    found = yield from perform(node_calls.CHAIN_ID)
-    if found != MAINNET:
-        raise WrongChain(found)
+    chain_id = yield from perform(node_calls.CHAIN_ID)
+    if chain_id != MAINNET:
+        raise WrongChain(chain_id)
 
 
 def _would_pass(token: str, router: str, amount: int, wallet: str) -> Flow[bool]:

@@ -125,10 +125,10 @@ def check_cancel(quote: CancelQuoteResponse, request: CancelRequest) -> None:
         "no nonce": params.nonce is None,
         f"nonce {params.nonce}, not {request.nonce} as the order": other_nonce,
     }
-    found = [name for name, is_so in faults.items() if is_so] + check_params(params)
-    if found:
-        kind = errors.NonceMismatch if other_nonce and len(found) == 1 else errors.UnsafeQuote
-        raise kind(f"the cancel has {', '.join(found)}: not signed")
+    differences = [name for name, is_so in faults.items() if is_so] + check_params(params)
+    if differences:
+        kind = errors.NonceMismatch if other_nonce and len(differences) == 1 else errors.UnsafeQuote
+        raise kind(f"the cancel has {', '.join(differences)}: not signed")
     require_cost("its gas", params.max_gas_cost, request.most_fee_wei, "most_fee_wei (--most-fee)")
 
 
@@ -252,7 +252,7 @@ def _tied(request: CancelRequest, named: str, *, has_node: bool) -> Flow[CancelR
     The caller's own node seldom knows a private transaction. If it does, its data decides. Raises
     UnsafeQuote for a contradiction, and QuoteDeclined if only the service knows the nonce.
     """
-    own, nonce, known = request.tx_hash, request.nonce, None
+    own, nonce, on_chain = request.tx_hash, request.nonce, None
     if own is not None and own.lower() != named.lower():
         raise errors.UnsafeQuote(
             f"the service says that the order is transaction {named}, but you signed {own}: not"
@@ -260,19 +260,19 @@ def _tied(request: CancelRequest, named: str, *, has_node: bool) -> Flow[CancelR
         )
     if has_node:
         with suppress(errors.ClientError):
-            known = yield from perform(node_calls.sender_and_nonce(named))
-    if nonce is None and own is not None and known is not None:
-        nonce = known[1]
+            on_chain = yield from perform(node_calls.sender_and_nonce(named))
+    if nonce is None and own is not None and on_chain is not None:
+        nonce = on_chain[1]
     if nonce is None:
         raise errors.QuoteDeclined(
             "only the service knows which nonce the order has; it could name that of another"
             " transaction of the wallet: not signed. Give the nonce that you signed the order with"
             " (--nonce): `quietswap swap` prints it"
         )
-    if known is not None and known != (request.wallet.lower(), nonce):
+    if on_chain is not None and on_chain != (request.wallet.lower(), nonce):
         raise errors.UnsafeQuote(
-            f"by your own node the order's transaction {named} is nonce {known[1]} of {known[0]},"
-            f" not nonce {nonce} of the wallet: not signed"
+            f"by your own node the order's transaction {named} is nonce {on_chain[1]} of "
+            f"{on_chain[0]}, not nonce {nonce} of the wallet: not signed"
         )
     return replace(request, nonce=nonce)
 
@@ -341,12 +341,12 @@ def _rival(
     receipt = yield from retry_transient(node_calls.receipt(race.tx_hash), polling, attempts=looks)
     if receipt is None:
         return None
-    known = yield from retry_transient(node_calls.sender_and_nonce(race.tx_hash), polling)
+    sender_nonce = yield from retry_transient(node_calls.sender_and_nonce(race.tx_hash), polling)
     wallet = sent.wallet.lower()
-    if known is None:
+    if sender_nonce is None:
         is_own = race.own_hash is not None and receipt.sender.lower() in ("", wallet)
         return receipt if is_own else None
-    return receipt if known == (wallet, sent.nonce) else None
+    return receipt if sender_nonce == (wallet, sent.nonce) else None
 
 
 def _fate(
@@ -375,14 +375,18 @@ def _seen(
 ) -> Flow[CancelResult]:
     """Return the result by the receipts of both transactions at the caller's own node."""
     status = race.status.status
-    said = f"the service says that the order is {status}"
-    watch(finality.OutcomeWatch(said if trouble is None else str(trouble), sent, polling.doubt_s))
+    reported = f"the service says that the order is {status}"
+    watch(
+        finality.OutcomeWatch(reported if trouble is None else str(trouble), sent, polling.doubt_s)
+    )
     try:
         fate, swap = yield from _fate(race, sent, polling)
     except errors.ClientError as error:
-        why = f"your own node does not say what became of the order's own {race.tx_hash} ({error})"
+        reason = (
+            f"your own node does not say what became of the order's own {race.tx_hash} ({error})"
+        )
         raise outcome.error_for_outcome(
-            finality.TransactionOutcome.OPEN, why, sent, error
+            finality.TransactionOutcome.OPEN, reason, sent, error
         ) from error
     if swap is not None:
         if swap.succeeded and race.status.is_terminal and status != "confirmed":
@@ -391,6 +395,6 @@ def _seen(
     if fate is finality.TransactionOutcome.OPEN and isinstance(trouble, errors.OrderStillOpen):
         raise outcome.with_transaction(trouble, sent)
     if fate is finality.TransactionOutcome.OPEN:
-        why = str(trouble) if trouble else f"{said}, but your own node does not show it"
-        raise outcome.error_for_outcome(fate, why, sent, trouble) from trouble
+        reason = str(trouble) if trouble else f"{reported}, but your own node does not show it"
+        raise outcome.error_for_outcome(fate, reason, sent, trouble) from trouble
     return race.result(fate, None)

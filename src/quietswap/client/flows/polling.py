@@ -80,8 +80,8 @@ class PollingPolicy:
         """Return the timeout in s; `ends_in_s` is the time until the order expires, if known."""
         if self.patience_s is not None:
             return self.patience_s
-        known = _USUAL_LIFE_S if ends_in_s is None else ends_in_s
-        return min(max(known + _GRACE_S, _LEAST_PATIENCE_S), _MOST_PATIENCE_S)
+        life_s = _USUAL_LIFE_S if ends_in_s is None else ends_in_s
+        return min(max(life_s + _GRACE_S, _LEAST_PATIENCE_S), _MOST_PATIENCE_S)
 
     def wait(self, failures: int, error: errors.ClientError) -> Sleep:
         """Call `on_trouble` for the nth failure in a row, and return the pause."""
@@ -95,9 +95,9 @@ class PollingPolicy:
 
         `retryAfter` is limited to `number_limits.MOST_RETRY_S`.
         """
-        asked = error.retry_after if isinstance(error, errors.ApiError) else None
+        retry_after = error.retry_after if isinstance(error, errors.ApiError) else None
         grown = self.first_backoff_s * 2.0 ** min(failures - 1, 16)
-        return max(min(grown, self.longest_backoff_s), asked or 0.0)
+        return max(min(grown, self.longest_backoff_s), retry_after or 0.0)
 
 
 def retry_transient(
@@ -207,13 +207,16 @@ def require_trade_scope(polling: PollingPolicy) -> Flow[None]:
 
     The service would refuse the signed swap, after an approval was paid for.
     """
-    found = yield from retry_transient(api_calls.usage(), polling)
-    if found.scope != KeyScope.TRADE.value:
-        told = codes.Forbidden(scope=found.scope, required=KeyScope.TRADE.value)
+    usage = yield from retry_transient(api_calls.usage(), polling)
+    if usage.scope != KeyScope.TRADE.value:
+        forbidden = codes.Forbidden(scope=usage.scope, required=KeyScope.TRADE.value)
         body = ErrorEnvelope(
-            error=told.code, message=told.message, details=told.details, suggestion=told.suggestion
+            error=forbidden.code,
+            message=forbidden.message,
+            details=forbidden.details,
+            suggestion=forbidden.suggestion,
         )
-        raise errors.Forbidden(body, ERRORS[told.code].status)
+        raise errors.Forbidden(body, ERRORS[forbidden.code].status)
 
 
 def require_eth(params: TransactionParams, wallet: str) -> Flow[None]:
@@ -222,10 +225,10 @@ def require_eth(params: TransactionParams, wallet: str) -> Flow[None]:
     The highest cost is value + gas limit x fee cap, in wei; a node asks for the same (EIP-1559).
     """
     cost = params.value + params.max_gas_cost
-    held = yield from perform(node_calls.eth_balance(wallet))
-    if held < cost:
+    balance = yield from perform(node_calls.eth_balance(wallet))
+    if balance < cost:
         raise errors.QuoteDeclined(
-            f"the wallet holds {held} wei of ETH, and the transaction may cost {cost} wei"
+            f"the wallet holds {balance} wei of ETH, and the transaction may cost {cost} wei"
         )
 
 

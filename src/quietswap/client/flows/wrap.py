@@ -109,8 +109,8 @@ def _most_bps(request: WrapRequest) -> int:
 
 def to_wei(amount: str) -> int:
     """Return a decimal ETH amount in wei: digits and at most 18 decimals. Raises ValueError."""
-    found = _ETHER.fullmatch(amount)
-    wei = int(found[1] + (found[2] or "").ljust(18, "0")) if found else 0
+    digits = _ETHER.fullmatch(amount)
+    wei = int(digits[1] + (digits[2] or "").ljust(18, "0")) if digits else 0
     if wei == 0:
         raise ValueError(f"{amount!r} is not a positive amount of ETH with at most 18 decimals")
     return wei
@@ -128,9 +128,11 @@ def check_quote(quote: WrapQuoteResponse, request: WrapRequest) -> None:
         "another call": params.data.lower() != data,
         "another value": params.value != (wei if is_wrap else 0),
     }
-    found = [name for name, is_so in faults.items() if is_so] + quote_checks.check_params(params)
-    if found:
-        raise UnsafeQuote(f"the quote has {', '.join(found)}: not signed")
+    violations = [name for name, is_so in faults.items() if is_so] + quote_checks.check_params(
+        params
+    )
+    if violations:
+        raise UnsafeQuote(f"the quote has {', '.join(violations)}: not signed")
 
 
 def _judged(quote: WrapQuoteResponse, request: WrapRequest, *, has_node: bool) -> Flow[Loss]:
@@ -181,12 +183,12 @@ def checked_wrap(
     )
     check_quote(quote, request)
     quote, loss, mismatch = yield from at_one_moment(_with_facts(quote, request, has_node=has_node))
-    what, params = f"the {request.operation}", quote.mev_protection.transaction_params
+    purpose, params = f"the {request.operation}", quote.mev_protection.transaction_params
     if not request.replace:
         nonce = params.nonce or 0
         own = range(nonce, nonce + 1)
         yield from require_no_open_order(
-            request.wallet, what, polling, has_node=has_node, nonces=own
+            request.wallet, purpose, polling, has_node=has_node, nonces=own
         )
     if mismatch is not None:
         raise mismatch
@@ -204,7 +206,7 @@ def checked_wrap(
         raise QuoteDeclined("the quote was not accepted")
     require_consent(loss, most, quote, request.confirm)
     if has_node:
-        yield from at_one_moment(_require_payable(quote, request, what))
+        yield from at_one_moment(_require_payable(quote, request, purpose))
     return quote
 
 
