@@ -197,9 +197,9 @@ def _relays(relays: Collection[Relay]) -> str:
     names: dict[str, list[str]] = {}
     for relay in relays:
         names.setdefault(relay.silence or "circuit open after timeouts", []).append(relay.name)
-    why = [f"{reason}: {', '.join(silent)}" for reason, silent in names.items()]
+    outages = [f"{reason}: {', '.join(silent)}" for reason, silent in names.items()]
     last_misses = [f"{relay.name}: {relay.last_miss[1]}" for relay in relays if relay.last_miss]
-    return "; ".join([*why, *last_misses])
+    return "; ".join([*outages, *last_misses])
 
 
 async def _outcome(check: Awaitable[object]) -> str:
