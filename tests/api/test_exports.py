@@ -88,6 +88,56 @@ async def test_no_symbol_is_a_formula(
     assert found["buySymbol"] == f"'{symbol}"
 
 
+GONE = row(order_id="ord_4", status="failed", received=None, succeeded=0)
+BLIND = row(order_id="ord_5", received=None, received_issue="logs_missing")
+ADDRESSES = f"{WETH} to {USDC}"
+MINED = "2027-01-15 08:00:12"
+TAXES = {
+    "koinly": [
+        (f"{MINED} UTC", "1.5", "WETH", "2998", "USDC", "0.000180123", "ETH", "", "", "",
+         f"swap ord_1: {ADDRESSES}", HASH),
+        (f"{MINED} UTC", "0.000180123", "ETH", "", "", "", "", "", "", "cost",
+         "swap ord_4: failed", HASH),
+        (f"{MINED} UTC", "1.5", "WETH", "", "USDC", "0.000180123", "ETH", "", "", "",
+         f"swap ord_5: {ADDRESSES}; amounts are missing: logs_missing", HASH),
+        (f"{MINED} UTC", "", WETH, "", USDC, "0.000180123", "ETH", "", "", "",
+         f"swap ord_3: {ADDRESSES}; amounts are missing: the node is away", HASH),
+    ],
+    "cointracking": [
+        ("Trade", "2998", "USDC", "1.5", "WETH", "0.000180123", "ETH", "quietswap", WALLET,
+         f"swap ord_1: {ADDRESSES}", MINED, HASH),
+        ("Other Fee", "", "", "0.000180123", "ETH", "", "", "quietswap", WALLET,
+         "swap ord_4: failed", MINED, HASH),
+        ("Trade", "", "USDC", "1.5", "WETH", "0.000180123", "ETH", "quietswap", WALLET,
+         f"swap ord_5: {ADDRESSES}; amounts are missing: logs_missing", MINED, HASH),
+        ("Trade", "", USDC, "", WETH, "0.000180123", "ETH", "quietswap", WALLET,
+         f"swap ord_3: {ADDRESSES}; amounts are missing: the node is away", MINED, HASH),
+    ],
+}  # fmt: skip
+HEADS = {
+    "koinly": "Date,Sent Amount,Sent Currency,Received Amount,Received Currency,Fee Amount,"
+    "Fee Currency,Net Worth Amount,Net Worth Currency,Label,Description,TxHash",
+    "cointracking": "Type,Buy Amount,Buy Currency,Sell Amount,Sell Currency,Fee,Fee Currency,"
+    "Exchange,Trade-Group,Comment,Date,Tx-ID",
+}
+
+
+@pytest.mark.parametrize("form", TAXES)
+async def test_a_table_for_taxes_has_one_row_for_each_mined_order(
+    client: httpx.AsyncClient, inside: ScriptedUseCases, form: str
+) -> None:
+    """With its fee; one that failed in a block cost its fee, and an open one is in no block."""
+    named = {WETH: Token(WETH, 18, "WETH"), USDC: Token(USDC, 6, "USDC")}
+    inside.exported = [ExportPage([row(), NEW, GONE, BLIND], named), PAGES[1]]
+    answer = await client.get(PATH, params={"format": form})
+    name = f"orders-{WALLET}-{form}.csv"
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    head, *rows = csv.reader(io.StringIO(answer.text, newline=""))
+    assert head == HEADS[form].split(",")
+    assert [tuple(each) for each in rows] == TAXES[form]
+
+
 async def test_json_is_one_array_with_the_same_members(
     client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:

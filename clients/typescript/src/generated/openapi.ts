@@ -5589,10 +5589,10 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description csv, or json: an array with one order per line.
+                 * @description csv, or json: an array with one order per line. koinly and cointracking: the CSV that these programs import, one row per order that a block has.
                  * @example csv
                  */
-                format?: "csv" | "json";
+                format?: "csv" | "json" | "koinly" | "cointracking";
                 /**
                  * @description Orders created at this time or later: a date or an ISO 8601 time, UTC unless it names an offset. Without it: all.
                  * @example 2026-01-01

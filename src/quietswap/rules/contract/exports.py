@@ -14,14 +14,20 @@ Whole = Annotated[str | None, doc("The same in whole tokens; null if the node is
 Symbol = Annotated[
     str | None, doc("Symbol as the token's contract states it; anyone can choose one", "WETH")
 ]
-FORMATS = ("csv", "json")
+FORMATS = ("csv", "json", "koinly", "cointracking")
 
 
 class OrderExportQuery(WireStruct, frozen=True, kw_only=True):
     """Query of GET /api/v1/mev/orders/user/:userAddress/export."""
 
     format: Annotated[
-        str, doc("csv, or json: an array with one order per line.", "csv", enum=list(FORMATS))
+        str,
+        doc(
+            "csv, or json: an array with one order per line. koinly and cointracking: the CSV that"
+            " these programs import, one row per order that a block has.",
+            "csv",
+            enum=list(FORMATS),
+        ),
     ] = "csv"
     since: Annotated[
         str | None,

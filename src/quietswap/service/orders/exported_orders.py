@@ -6,7 +6,7 @@
 import csv
 import io
 import unicodedata
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from operator import attrgetter
 from typing import Any
@@ -23,6 +23,7 @@ from quietswap.rules.orders.order_views import OrderView
 from quietswap.rules.tokens.token import Token
 from quietswap.rules.wire import member_names
 from quietswap.service.api.json import amount, iso_timestamp
+from quietswap.service.orders import tax_tables
 
 _encode = msgspec.json.Encoder().encode
 _FORMULA = "=+-@|%\t\r\n"
@@ -104,16 +105,32 @@ def _whole(units: str | None, token: Token | None) -> str | None:
     return None if units is None or token is None else format_units(int(units), token.decimals)
 
 
-async def csv_chunks(pages: AsyncGenerator[ExportPage]) -> AsyncGenerator[bytes]:
-    """Yield CSV (RFC 4180, UTF-8) with a head line; one chunk per page."""
-    head = [member_names(ExportedOrder)]
-    async with aclosing(pages):
-        async for page in pages:
-            lines = [[_cell(v) for v in _values(exported_order(row, page))] for row in page.rows]
-            yield _lines([*head, *lines])
-            head = []
-    if head:
-        yield _lines(head)
+Writer = Callable[[AsyncGenerator[ExportPage]], AsyncGenerator[bytes]]
+
+
+def _csv(
+    columns: Sequence[str], cells: Callable[[ExportedOrder], Sequence[object] | None]
+) -> Writer:
+    """Return what yields CSV (RFC 4180, UTF-8) with a head line; one chunk per page.
+
+    `cells` of an order that the table leaves out are None.
+    """
+
+    async def chunks(pages: AsyncGenerator[ExportPage]) -> AsyncGenerator[bytes]:
+        head = [columns]
+        async with aclosing(pages):
+            async for page in pages:
+                rows = (cells(exported_order(row, page)) for row in page.rows)
+                lines = [[_cell(each) for each in row] for row in rows if row is not None]
+                yield _lines([*head, *lines])
+                head = []
+        if head:
+            yield _lines(head)
+
+    return chunks
+
+
+csv_chunks = _csv(member_names(ExportedOrder), _values)
 
 
 def _lines(rows: Sequence[Sequence[object]]) -> bytes:
@@ -143,8 +160,12 @@ async def json_chunks(pages: AsyncGenerator[ExportPage]) -> AsyncGenerator[bytes
     yield b"[]\n" if before == b"[\n" else b"\n]\n"
 
 
-WRITERS = {
-    "csv": (csv_chunks, "text/csv; charset=utf-8"),
+_CSV_TYPE = "text/csv; charset=utf-8"
+
+WRITERS: dict[str, tuple[Writer, str]] = {
+    "csv": (csv_chunks, _CSV_TYPE),
     "json": (json_chunks, "application/json"),
+    "koinly": (_csv(tax_tables.KOINLY, tax_tables.koinly), _CSV_TYPE),
+    "cointracking": (_csv(tax_tables.COINTRACKING, tax_tables.cointracking), _CSV_TYPE),
 }
 """How each format is written, and its media type."""

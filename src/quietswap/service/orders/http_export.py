@@ -13,6 +13,11 @@ from quietswap.service.api.parsing import requests
 from quietswap.service.api.parsing.query import parse_range
 from quietswap.service.orders.exported_orders import WRITERS
 
+_END = {"csv": ".csv", "json": ".json"} | {
+    name: f"-{name}.csv" for name in ("koinly", "cointracking")
+}
+"""The end of the file's name."""
+
 
 @operation(
     "GET /api/v1/mev/orders/user/{userAddress}/export",
@@ -31,6 +36,6 @@ async def order_export(request: ApiRequest) -> StreamedAnswer:
     write, media_type = WRITERS[form]
     headers = (
         (b"content-type", media_type.encode()),
-        (b"content-disposition", f'attachment; filename="orders-{wallet}.{form}"'.encode()),
+        (b"content-disposition", f'attachment; filename="orders-{wallet}{_END[form]}"'.encode()),
     )
     return StreamedAnswer(headers, write(request.use.export_orders(order_filter)))
