@@ -137,7 +137,11 @@ async function vector({ args: [known] }) {
     return false;
   };
   const fetch = async (url, init) => {
-    if (url.startsWith("http://node")) return nodeAnswer(JSON.parse(init.body), settlers, prices);
+    if (url.startsWith("http://node")) {
+      const asked = JSON.parse(init.body);
+      if (!Array.isArray(asked)) return Response.json(nodeAnswer(asked, settlers, prices));
+      return Response.json(asked.map((call) => nodeAnswer(call, settlers, prices)));
+    }
     if (url.endsWith("/usage")) return Response.json({ ok: true, data: usage });
     const isStatus = init.method === "GET" && !url.includes("/quote?");
     return Response.json({ ok: true, data: isStatus ? status : answer });
@@ -203,7 +207,9 @@ special.simulate = async ({ args: [rpcUrl, cases] }) => {
     let answer = null;
     const noting = async (url, init) => {
       const response = await fetch(url, init);
-      if (init.body.includes("eth_simulateV1")) answer = await response.clone().json();
+      if (!init.body.includes("eth_simulateV1")) return response;
+      const at = [JSON.parse(init.body)].flat().findIndex(({ method }) => method === "eth_simulateV1");
+      answer = [await response.clone().json()].flat()[at];
       return response;
     };
     const io = transportOf({ url: "http://service", apiKey: "key", rpcUrl, fetch: noting });
@@ -219,12 +225,15 @@ special.simulate = async ({ args: [rpcUrl, cases] }) => {
   return { result };
 };
 
-/** The node of `tests/vectors`: mainnet, nonce 7, a base fee of 3 gwei, 0x's Deployer, and feeds if `prices`. */
+const PLENTY = 2n ** 255n;
+
+/** The node of `tests/vectors`: mainnet, a wallet with plenty of all, nonce 7, a base fee of 3 gwei, 0x's Deployer, and feeds if `prices`. */
 function nodeAnswer({ id, method, params }, settlers, prices) {
   const now = Math.floor(Date.now() / 1000);
   const results = {
     eth_chainId: "0x1",
     eth_getTransactionCount: "0x7",
+    eth_getBalance: `0x${PLENTY.toString(16)}`,
     eth_getBlockByNumber: { number: "0x1", baseFeePerGas: "0xb2d05e00", timestamp: `0x${now.toString(16)}` },
     eth_getTransactionByHash: null,
   };
@@ -234,15 +243,17 @@ function nodeAnswer({ id, method, params }, settlers, prices) {
   const words = {
     "0xfeaf968c": prices && [1, (isEther ? 3000 : 1) * 1e8, 0, now, 1],
     "0x313ce567": [isEther ? 18 : 6],
+    "0x70a08231": [PLENTY],
+    "0xdd62ed3e": [PLENTY],
   }[selector];
   if (words) {
     const result = `0x${words.map((word) => word.toString(16).padStart(64, "0")).join("")}`;
-    return Response.json({ jsonrpc: "2.0", id, result });
+    return { jsonrpc: "2.0", id, result };
   }
   const named = index === undefined ? undefined : settlers[index];
   const result = named ? `0x${named.slice(2).toLowerCase().padStart(64, "0")}` : results[method];
-  if (result !== undefined) return Response.json({ jsonrpc: "2.0", id, result });
-  return Response.json({ jsonrpc: "2.0", id, error: { code: 3, message: "execution reverted" } });
+  if (result !== undefined) return { jsonrpc: "2.0", id, result };
+  return { jsonrpc: "2.0", id, error: { code: 3, message: "execution reverted" } };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -141,7 +141,8 @@ def test_a_project_with_strict_types_uses_it(folder: Path) -> None:
 def test_it_is_small(folder: Path) -> None:
     """Compressed by brotli, without viem: what is loaded at first, and all of it."""
     lazy = (
-        "approvals", "cancel", "events", "reference-price", "simulation", "stream", "wrap"
+        "approvals", "cancel", "events", "open-orders", "reference-price", "simulation", "stream",
+        "wrap",
     )  # fmt: skip
     first = _bundled(folder, *(f"--external:./{name}.js" for name in lazy))
     code = (folder / "bundle.mjs").read_text("utf-8")

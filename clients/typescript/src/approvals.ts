@@ -5,16 +5,22 @@ import {
   type Submitted,
 } from "./flow-errors.js";
 import {
+  CHAIN_ID,
+  LATEST,
+  TIP,
   UINT256_MAX,
+  allowanceData,
   allowanceOf,
   answered,
   baseFee,
   blockSince,
   estimateGas,
   newestBlock,
+  nonceCall,
   nonceOf,
   pad,
   requireMainnet,
+  viewCall,
   type Receipt,
 } from "./node.js";
 import { errorFor, minedReceipt } from "./finality.js";
@@ -22,6 +28,7 @@ import { requireNoOpenOrder } from "./open-orders.js";
 import { BACKENDS, retryTransient, type Context } from "./polling.js";
 import { approvalAmount, requireCost, type SwapTerms } from "./quote-checks.js";
 import { quantity } from "./reading.js";
+import { oneMoment, readAhead } from "./rpc-batch.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
 import { SEND, rpc } from "./transport.js";
 import type { Hex, SwapQuote } from "./types.js";
@@ -108,13 +115,23 @@ export async function approve(
   watch: (event: { approvalSent: ApprovalSent } | { approved: Approved }) => void,
 ): Promise<Approved[]> {
   const { sellToken: token, wallet } = request;
-  await requireNothingWaits(context, wallet);
-  allowed = await allowanceOf(context.io, token, wallet, router); // an earlier try's may have been mined since
+  const now = { ...context, io: oneMoment(context.io) };
   const exact = approvalAmount(request);
-  if (allowed >= exact) return [];
   const wanted = request.approval === "max" ? UINT256_MAX : exact;
   const change = { from: wallet, to: token, data: approvalData(router, wanted) };
-  const needsReset = allowed > 0n && (await answered(estimateGas(context.io, change))) === undefined;
+  await readAhead(now.io, [
+    CHAIN_ID,
+    nonceCall(wallet),
+    nonceCall(wallet, "latest"),
+    TIP,
+    LATEST,
+    ["eth_estimateGas", [change, "latest"]],
+    viewCall(token, allowanceData(wallet, router)), // after the nonces: no approval is missed
+  ]);
+  await requireNothingWaits(now, wallet);
+  allowed = await allowanceOf(now.io, token, wallet, router); // an earlier try's may have been mined since
+  if (allowed >= exact) return [];
+  const needsReset = allowed > 0n && (await answered(estimateGas(now.io, change, "latest"))) === undefined;
   const approvals: Approved[] = [];
   let leastNonce = 0;
   for (const amount of needsReset ? [0n, wanted] : [wanted]) {
@@ -123,7 +140,7 @@ export async function approve(
       watch({ approvalSent: { token, router, amount, txHash, nonce } });
     };
     const after = { since: newestBlock(approvals), leastNonce };
-    const receipt = await sendApproval(context, request, approvalData(router, amount), signer, sent, after);
+    const receipt = await sendApproval(now, request, approvalData(router, amount), signer, sent, after);
     const approved = { token, router, amount, receipt };
     approvals.push(approved);
     watch({ approved });
@@ -149,7 +166,7 @@ async function sendApproval(
   await requireMainnet(io);
   const estimate = await estimateGas(io, { from: wallet, to: token, data }, await blockSince(io, since));
   const nonce = Math.max(await nonceOf(io, wallet), leastNonce);
-  const maxPriorityFeePerGas = quantity(await rpc(io, "eth_maxPriorityFeePerGas", []));
+  const maxPriorityFeePerGas = quantity(await rpc(io, ...TIP));
   const transaction: Transaction = {
     type: "eip1559",
     chainId: 1,

@@ -12,12 +12,24 @@ import {
 } from "./flow-errors.js";
 import { CancelResult, type CancelEvent, type CancelRequest } from "./cancel-result.js";
 import { CANCEL_FEE_WEI } from "./generated/rules.js";
-import { nonceOf, receiptOf, requireEth, requireMainnet, requireSuccess, small, type Receipt } from "./node.js";
+import {
+  CHAIN_ID,
+  nonceCall,
+  nonceOf,
+  paymentReads,
+  receiptOf,
+  requireEth,
+  requireMainnet,
+  requireSuccess,
+  small,
+  type Receipt,
+} from "./node.js";
 import { errorFor, watchTransaction } from "./finality.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
 import { cancelFaults, faultsOf } from "./params.js";
 import { requireCost } from "./quote-checks.js";
 import { isObject, object, textOf } from "./reading.js";
+import { oneMoment, readAhead, type RpcCall } from "./rpc-batch.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { rpc, segment, send, type Call, type Transport } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderStatus, Schemas, TransactionParams } from "./types.js";
@@ -94,7 +106,6 @@ export async function cancel(
   requireThat(typeof mostFeeWei === "bigint" && mostFeeWei > 0n, "mostFeeWei", "a bigint above 0", mostFeeWei);
   requireNonce(asked.nonce);
   const signedHere = withSigned(asked, context, wallet);
-  if (io.hasNode) await requireMainnet(io);
   const before = await send(io, orderStatusCall(orderId));
   if (before.txHash == null)
     throw new QuoteDeclined(
@@ -103,17 +114,25 @@ export async function cancel(
       ": not signed",
     );
   const quote = await send(io, cancelQuoteCall(orderId));
-  const request = await tied(context, signedHere, before.txHash, wallet);
+  const now = oneMoment(io);
+  if (io.hasNode) {
+    const named: RpcCall = ["eth_getTransactionByHash", [before.txHash]];
+    await readAhead(now, [CHAIN_ID, named, nonceCall(wallet, "latest")]);
+    await requireMainnet(now);
+  }
+  const request = await tied(now, signedHere, before.txHash, wallet);
   checkCancel(quote, request, wallet);
   const unsigned = toSign(quote.transactionParams);
   const { nonce } = unsigned;
-  if (io.hasNode && nonce < (await nonceOf(io, wallet, "latest")))
+  if (io.hasNode && nonce < (await nonceOf(now, wallet, "latest")))
     throw new NonceMismatch(`nonce ${nonce} of the cancel is used already`);
   watch({ quote });
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the cancel was not accepted");
   if (io.hasNode) {
-    await requireEth(io, wallet, quote.transactionParams);
-    await requireSuccess(io, "the cancel", wallet, quote.transactionParams);
+    const accepted = oneMoment(io);
+    await readAhead(accepted, paymentReads(wallet, quote.transactionParams));
+    await requireEth(accepted, wallet, quote.transactionParams);
+    await requireSuccess(accepted, "the cancel", wallet, quote.transactionParams);
   }
   const signed = await sign(unsigned, signer, wallet);
   const sent: Submitted = { what: "the cancel", txHash: hashOf(signed), wallet, nonce, orderId };
@@ -143,7 +162,7 @@ function withSigned(request: CancelRequest, { orders }: Context, wallet: string)
  * seldom knows a private transaction; if it does, its data decides. Throws UnsafeQuote for a
  * contradiction, and QuoteDeclined if only the service knows the nonce.
  */
-async function tied({ io }: Context, request: CancelRequest, named: string, wallet: string): Promise<CancelRequest> {
+async function tied(io: Transport, request: CancelRequest, named: string, wallet: string): Promise<CancelRequest> {
   const { txHash: own } = request;
   if (own !== undefined && own.toLowerCase() !== named.toLowerCase())
     throw new UnsafeQuote(`the service says that the order is transaction ${named}, but you signed ${own}`);

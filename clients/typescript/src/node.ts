@@ -3,6 +3,7 @@ import { toEventSelector } from "./evm.js";
 import { NodeRpcError, NodeUnreachable, UnexpectedResponse, WrongChain } from "./errors.js";
 import { QuoteDeclined } from "./flow-errors.js";
 import { isObject, object, quantity, textOf, word, type Json } from "./reading.js";
+import type { RpcCall } from "./rpc-batch.js";
 import { RECEIPT, rpc, type Transport } from "./transport.js";
 import type { TransactionParams } from "./types.js";
 
@@ -46,9 +47,19 @@ export const pad = (value: bigint | number | string) =>
 
 export const balanceData = (wallet: string) => `0x70a08231${pad(wallet)}`;
 
+export const allowanceData = (owner: string, spender: string) => `0xdd62ed3e${pad(owner)}${pad(spender)}`;
+
+/** Reads of the node, as `readAhead` takes them. */
+export const CHAIN_ID: RpcCall = ["eth_chainId", []];
+export const LATEST: RpcCall = ["eth_getBlockByNumber", ["latest", false]];
+export const TIP: RpcCall = ["eth_maxPriorityFeePerGas", []];
+export const viewCall = (to: string, data: string, block = "latest"): RpcCall => ["eth_call", [{ to, data }, block]];
+export const nonceCall = (wallet: string, block = "pending"): RpcCall => ["eth_getTransactionCount", [wallet, block]];
+export const etherCall = (wallet: string): RpcCall => ["eth_getBalance", [wallet, "latest"]];
+
 /** Call a view function; returns the hex it returns. */
 export const view = (io: Transport, to: string, data: string, block = "latest"): Promise<unknown> =>
-  rpc(io, "eth_call", [{ to, data }, block]);
+  rpc(io, ...viewCall(to, data, block));
 
 /** What the node answers; undefined if it answers with an error. */
 export async function answered<T>(asked: Promise<T>): Promise<T | undefined> {
@@ -62,12 +73,12 @@ export async function answered<T>(asked: Promise<T>): Promise<T | undefined> {
 
 /** Refuse a node of another chain, whose nonces do not apply. Throws WrongChain. */
 export async function requireMainnet(io: Transport): Promise<void> {
-  const found = small(await rpc(io, "eth_chainId", []));
+  const found = small(await rpc(io, ...CHAIN_ID));
   if (found !== 1) throw new WrongChain(found);
 }
 
 export const nonceOf = async (io: Transport, wallet: string, block = "pending"): Promise<number> =>
-  small(await rpc(io, "eth_getTransactionCount", [wallet, block]));
+  small(await rpc(io, ...nonceCall(wallet, block)));
 
 export const estimateGas = async (io: Transport, transaction: object, ...block: string[]): Promise<bigint> =>
   quantity(await rpc(io, "eth_estimateGas", [transaction, ...block]));
@@ -81,12 +92,12 @@ export const allowanceOf = async (
   owner: string,
   spender: string,
   block?: string,
-): Promise<bigint> => word(await view(io, token, `0xdd62ed3e${pad(owner)}${pad(spender)}`, block));
+): Promise<bigint> => word(await view(io, token, allowanceData(owner, spender), block));
 
 /** Before block `since`, which the node has shown, one of several backends is late: it is busy. */
 export const latestBlock = async (io: Transport, since = 0): Promise<Json> =>
   object(
-    await rpc(io, "eth_getBlockByNumber", ["latest", false], (found) => {
+    await rpc(io, ...LATEST, (found) => {
       const number = quantity(object(found, "block")["number"]);
       if (number < since)
         throw new NodeUnreachable(`the node answers from block ${number} and has shown block ${since}`, true);
@@ -106,18 +117,31 @@ export const baseFee = async (io: Transport): Promise<bigint> => quantity((await
  */
 export async function requireEth(io: Transport, wallet: string, params: TransactionParams): Promise<void> {
   const cost = BigInt(params.value) + BigInt(params.gasLimit) * BigInt(params.maxFeePerGas);
-  const held = quantity(await rpc(io, "eth_getBalance", [wallet, "latest"]));
+  const held = quantity(await rpc(io, ...etherCall(wallet)));
   if (held < cost)
     throw new QuoteDeclined(`the wallet holds ${held} wei of ETH, and the transaction may cost ${cost} wei`);
 }
+
+/** A transaction as a call, without gas and fee. */
+export const callOf = (wallet: string, { to, data, value }: Pick<TransactionParams, "to" | "data" | "value">) => ({
+  from: wallet,
+  to,
+  data,
+  value: hex(BigInt(value)),
+});
+
+/** What `requireEth` and `requireSuccess` read. */
+export const paymentReads = (wallet: string, params: TransactionParams): RpcCall[] => [
+  etherCall(wallet),
+  ["eth_estimateGas", [callOf(wallet, params)]],
+];
 
 /**
  * Refuse a transaction that fails at the caller's own node, or needs more gas than its limit: the
  * wallet's own code (EIP-7702) may revert, or use gas. Throws QuoteDeclined.
  */
 export async function requireSuccess(io: Transport, what: string, wallet: string, params: TransactionParams): Promise<void> {
-  const call = { from: wallet, to: params.to, data: params.data, value: hex(BigInt(params.value)) };
-  const gas = await estimateGas(io, call).catch((error: unknown) => {
+  const gas = await estimateGas(io, callOf(wallet, params)).catch((error: unknown) => {
     const fails = error instanceof NodeRpcError && (error.code === REVERTED || FAILS.test(error.message));
     throw fails ? new QuoteDeclined(`by your own node ${what} would fail (${error.message})`, ": not signed") : error;
   });

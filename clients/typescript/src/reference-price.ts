@@ -2,10 +2,11 @@
 import { QuoteDeclined } from "./flow-errors.js";
 import { PRICE_FEEDS, WETH } from "./generated/rules.js";
 import { judgeQuote, mostBps, requireConsent } from "./loss.js";
-import { answered, baseFee, latestBlock, view } from "./node.js";
+import { answered, baseFee, latestBlock, view, viewCall } from "./node.js";
 import type { Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
 import { quantity, textOf, word } from "./reading.js";
+import type { RpcCall } from "./rpc-batch.js";
 import type { Transport } from "./transport.js";
 import type { SwapQuote } from "./types.js";
 
@@ -43,19 +44,33 @@ async function reference(context: Context, sell: string, buy: string, amount: bi
   return fair > 0n ? { sellUsd, sellDecimals, fair } : undefined;
 }
 
+const ROUND = "0xfeaf968c";
+const DECIMALS = "0x313ce567";
+const feedOf = (token: string) =>
+  (PRICE_FEEDS as Record<string, readonly [string, number]>)[token.toLowerCase()];
+
+/** What `requireFair` and `recheckWithGas` read beside the latest block. */
+export const referenceReads = ({ sellToken, buyToken }: SwapTerms): RpcCall[] => [
+  ...[sellToken, buyToken, WETH].flatMap((token) => {
+    const feed = feedOf(token);
+    return feed ? [viewCall(feed[0], ROUND)] : [];
+  }),
+  ...[sellToken, buyToken].map((token) => viewCall(token, DECIMALS)),
+];
+
 /** The decimals of a token; undefined if no contract answers. */
 async function decimalsOf(io: Transport, token: string): Promise<bigint | undefined> {
-  const found = await view(io, token, "0x313ce567");
+  const found = await view(io, token, DECIMALS);
   return found === "0x" ? undefined : word(found);
 }
 
 /** Return a token's price in 10^-8 USD; undefined without a feed, or if it is stale, invalid or reverts. */
 async function priceOf({ io }: Context, token: string): Promise<bigint | undefined> {
-  const found = (PRICE_FEEDS as Record<string, readonly [string, number]>)[token.toLowerCase()];
+  const found = feedOf(token);
   if (!found) return undefined;
   const [feed, heartbeatS] = found;
   const blockTime = quantity((await latestBlock(io))["timestamp"]);
-  const answer = textOf(await answered(view(io, feed, "0xfeaf968c")));
+  const answer = textOf(await answered(view(io, feed, ROUND)));
   if (!/^0x[0-9a-fA-F]{320,}$/.test(answer)) return undefined;
   const at = (index: number) => BigInt(`0x${answer.slice(2 + 64 * index, 66 + 64 * index)}`);
   const clock = BigInt(Math.floor(Date.now() / 1000));

@@ -2,7 +2,7 @@
 import { NodeRpcError, UnexpectedResponse } from "./errors.js";
 import { isObject } from "./reading.js";
 import { LIST } from "./json.js";
-import { NO_NODE, answerOf, fetched, patiently, rpc, type Transport } from "./transport.js";
+import { NO_NODE, answerOf, fetched, keyOf, patiently, rpc, rpcOnce, type Transport } from "./transport.js";
 
 /** A method with its parameters. */
 export type RpcCall = readonly [method: string, params: readonly unknown[]];
@@ -12,20 +12,71 @@ export type RpcCall = readonly [method: string, params: readonly unknown[]];
  * batch, or a provider, is asked one by one.
  */
 export async function rpcAll(io: Transport, calls: readonly RpcCall[]): Promise<unknown[]> {
-  const { rpcUrl } = io.options;
-  if (typeof rpcUrl === "string") {
-    try {
-      return await patiently(io, () => batchOnce(io, rpcUrl, calls));
-    } catch (error) {
-      if (!(error instanceof NodeRpcError || error instanceof UnexpectedResponse)) throw error;
-    }
-  }
+  const answers = await batched(io, calls, (readers) => readers.map((read) => read()));
+  if (answers) return answers;
   const found: unknown[] = [];
   for (const [method, params] of calls) found.push(await rpc(io, method, params));
   return found;
 }
 
-async function batchOnce(io: Transport, rpcUrl: string, calls: readonly RpcCall[]): Promise<unknown[]> {
+/**
+ * The same transport, which asks the node for each thing once. The moment ends where the flow waits,
+ * sends, or asks the service: what follows is read anew, so that no decision rests on an answer from
+ * before.
+ */
+export function oneMoment(io: Transport): Transport {
+  const moment = new Map<string, unknown>();
+  const sleep = (seconds: number) => {
+    moment.clear();
+    return io.sleep(seconds);
+  };
+  return { ...io, moment, sleep };
+}
+
+/**
+ * Read at once what a flow reads next: in one batch, or in parallel where the node takes none. A call
+ * that fails is asked again where it is needed.
+ */
+export async function readAhead(io: Transport, calls: readonly RpcCall[]): Promise<void> {
+  const missing = calls.filter(([method, params]) => !io.moment?.has(keyOf(method, params)));
+  if (!missing.length) return;
+  const keep = ([method, params]: RpcCall, found: unknown) => io.moment?.set(keyOf(method, params), found);
+  const read = await batched(io, missing, (readers) =>
+    readers.map((reader, at) => {
+      try {
+        const call = missing[at];
+        if (call) keep(call, reader());
+      } catch (error) {
+        rethrow(error);
+      }
+    }),
+  );
+  if (!read)
+    await Promise.allSettled(missing.map(async (call) => keep(call, await rpcOnce(io, call[0], call[1]))));
+}
+
+/** Throw an error on that is not the node's verdict on one call, or on batches. */
+function rethrow(error: unknown): void {
+  if (!(error instanceof NodeRpcError || error instanceof UnexpectedResponse)) throw error;
+}
+
+/** Send calls in one batch and `take` the answers; undefined if the node, or a provider, takes none. */
+async function batched<T>(
+  io: Transport,
+  calls: readonly RpcCall[],
+  take: (readers: (() => unknown)[]) => T,
+): Promise<T | undefined> {
+  const { rpcUrl } = io.options;
+  if (typeof rpcUrl !== "string") return undefined;
+  try {
+    return await patiently(io, async () => take(await batchOnce(io, rpcUrl, calls)));
+  } catch (error) {
+    rethrow(error);
+    return undefined;
+  }
+}
+
+async function batchOnce(io: Transport, rpcUrl: string, calls: readonly RpcCall[]): Promise<(() => unknown)[]> {
   const name = `${calls.length} calls in one`;
   const sent = calls.map(([method, params], at) => ({ jsonrpc: "2.0", id: at + 1, method, params }));
   const { status, body } = await fetched(io, "the node", rpcUrl, {}, sent);
@@ -35,5 +86,5 @@ async function batchOnce(io: Transport, rpcUrl: string, calls: readonly RpcCall[
   // a refusal of the whole batch has the id of one call, or none
   if (!isWhole) for (const each of answers) answerOf(name, each, rpcUrl, status);
   if (!isWhole) throw new UnexpectedResponse(`${name}: ${NO_NODE}`);
-  return calls.map(([method], at) => answerOf(method, found[at] ?? {}, rpcUrl, status));
+  return calls.map(([method], at) => () => answerOf(method, found[at] ?? {}, rpcUrl, status));
 }

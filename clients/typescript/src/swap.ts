@@ -10,6 +10,7 @@ import { orderOf, throwOutcome } from "./outcome.js";
 import { followOrder, patienceOf, remember, retryTransient, type Context } from "./polling.js";
 import { type SwapTerms } from "./quote-checks.js";
 import { approvedQuote } from "./quoting.js";
+import { oneMoment } from "./rpc-batch.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import type { SwapSimulation } from "./simulation.js";
 import { send, type Call, type Transport } from "./transport.js";
@@ -181,13 +182,13 @@ export async function swap(
   // loaded before anything is signed: a swap must not fail for it after an approval was paid
   const trial = io.hasNode ? await import("./simulation.js") : undefined;
   await requireTradeScope(context);
-  const { quote, approvals } = await approvedQuote(context, request, signer, watch);
+  const { quote, approvals, head } = await approvedQuote(context, request, signer, watch);
   if (trial) {
-    const simulation = await trial.simulateSwap(io, quote, request, newestBlock(approvals));
-    if (needsReference(request)) {
-      const { recheckWithGas } = await import("./reference-price.js");
-      await recheckWithGas(context, quote, request, simulation.gasUsed);
-    }
+    const prices = needsReference(request) ? await import("./reference-price.js") : undefined;
+    const now = { ...context, io: oneMoment(io) };
+    const beside = prices?.referenceReads(request) ?? [];
+    const simulation = await trial.simulateSwap(now.io, quote, request, newestBlock(approvals), head, beside);
+    await prices?.recheckWithGas(now, quote, request, simulation.gasUsed);
     watch({ simulation });
   }
   const transaction = toSign(quote.mevProtection.transactionParams);

@@ -88,6 +88,8 @@ export interface Transport {
   readonly seconds: () => number;
   /** Pauses of a read while the node is busy, in s; none in a watch, which waits between its looks. */
   readonly busyPausesS: readonly number[];
+  /** Results of the node by call, of one moment (`oneMoment`). */
+  readonly moment?: Map<string, unknown>;
 }
 
 /** Throws RangeError with the name of a wrong option. */
@@ -113,6 +115,7 @@ export function transportOf(options: TransportOptions): Transport {
  * refusal. Throws ClientError.
  */
 export async function send<T>(io: Transport, call: Call<T>, read?: typeof whole): Promise<T> {
+  io.moment?.clear();
   const url = urlOf(io, call.path, call.query);
   const headers = headersOf(io, read ? "text/event-stream" : "application/json");
   const { status, body } = await fetched(io, "the service", url, headers, call.body, read);
@@ -144,8 +147,8 @@ export const SEND = "eth_sendRawTransaction";
 export const RECEIPT = "eth_getTransactionReceipt";
 
 /**
- * Send a call to the caller's own node; a read is repeated while it is busy, also by `check`. Throws
- * ClientError.
+ * Send a call to the caller's own node; a read is repeated while it is busy, also by `check`, and is
+ * not sent again in one moment. Throws ClientError.
  */
 export async function rpc(
   io: Transport,
@@ -153,8 +156,11 @@ export async function rpc(
   params: readonly unknown[],
   check: (found: unknown) => void = () => undefined,
 ): Promise<unknown> {
+  if (method === SEND) io.moment?.clear();
+  const key = keyOf(method, params);
   const once = async () => {
-    const found = await rpcOnce(io, method, params);
+    const found = io.moment?.has(key) ? io.moment.get(key) : await rpcOnce(io, method, params);
+    if (method !== SEND) io.moment?.set(key, found);
     check(found);
     return found;
   };
@@ -174,7 +180,9 @@ export async function patiently<T>(io: Transport, once: () => Promise<T>): Promi
   return once();
 }
 
-async function rpcOnce(io: Transport, method: string, params: readonly unknown[]): Promise<unknown> {
+export const keyOf = (method: string, params: readonly unknown[]) => JSON.stringify([method, params]);
+
+export async function rpcOnce(io: Transport, method: string, params: readonly unknown[]): Promise<unknown> {
   const { rpcUrl } = io.options;
   if (rpcUrl === undefined) throw new RangeError(`${method} needs an Ethereum node: give rpcUrl`);
   if (typeof rpcUrl !== "string") return provided(rpcUrl, method, params);

@@ -4,12 +4,30 @@ import { minedReceipt, type OutcomeWatch } from "./finality.js";
 import { NonceMismatch, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
 import { acceptedBps, judgeWrap, requireConsent, type Confirm, type Loss } from "./loss.js";
-import { answered, balanceOf, baseFee, estimateGas, hex, nonceOf, requireEth, requireMainnet, requireSuccess, type Receipt } from "./node.js";
+import {
+  CHAIN_ID,
+  LATEST,
+  answered,
+  balanceData,
+  balanceOf,
+  baseFee,
+  callOf,
+  estimateGas,
+  nonceCall,
+  nonceOf,
+  paymentReads,
+  requireEth,
+  requireMainnet,
+  requireSuccess,
+  viewCall,
+  type Receipt,
+} from "./node.js";
 import { requireNoOpenOrder } from "./open-orders.js";
 import { throwOutcome } from "./outcome.js";
 import { retryTransient, type Context } from "./polling.js";
 import { wrapFaults } from "./params.js";
 import { checkFee } from "./quoting.js";
+import { oneMoment, readAhead } from "./rpc-batch.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import { send, type Call, type Transport } from "./transport.js";
 import type { Hex, Schemas } from "./types.js";
@@ -114,26 +132,34 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   requirePercent("maxLossPercent", request.maxLossPercent);
   const quote = await send(io, wrapQuoteCall(operation, amount, wallet));
   checkWrapQuote(quote, operation, amount);
+  const params = quote.mevProtection.transactionParams;
+  const now = oneMoment(io);
   if (io.hasNode) {
-    await requireMainnet(io);
-    await checkFee(context, quote.mevProtection.transactionParams);
+    const used = request.nonce === undefined ? [] : [nonceCall(wallet, "latest")];
+    await readAhead(now, [CHAIN_ID, LATEST, nonceCall(wallet), ...used, ["eth_estimateGas", [callOf(wallet, params)]]]);
+    await requireMainnet(now);
+    await checkFee({ ...context, io: now }, params);
   }
-  const nonce = request.nonce ?? (await nonceOf(io, wallet));
+  const nonce = request.nonce ?? (await nonceOf(now, wallet));
+  const mismatch = io.hasNode && request.nonce !== undefined ? await nonceFault(now, nonce, request) : undefined;
+  const loss = await judged(now, quote, wallet);
   if (!request.replace)
     await requireNoOpenOrder(context, wallet, `the ${operation}`, { from: nonce, to: nonce + 1 });
-  if (io.hasNode && request.nonce !== undefined) await checkNonce(io, nonce, request);
-  watch({ quote });
+  if (mismatch) throw mismatch;
   const { confirm } = request;
-  const loss = await judged(io, quote, wallet);
+  watch({ quote });
   const consent = () => requireConsent(loss, acceptedBps(request.maxLossPercent), quote, confirm);
   if (!confirm) await consent();
   if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
   if (confirm) await consent();
   if (io.hasNode) {
-    await requireFunds(io, quote, wallet);
-    await requireSuccess(io, `the ${operation}`, wallet, quote.mevProtection.transactionParams);
+    const accepted = oneMoment(io);
+    const weth = operation === "unwrap" ? [viewCall(WETH, balanceData(wallet))] : [];
+    await readAhead(accepted, [...paymentReads(wallet, params), ...weth]);
+    await requireFunds(accepted, quote, wallet);
+    await requireSuccess(accepted, `the ${operation}`, wallet, params);
   }
-  const signed = await sign(toSign(quote.mevProtection.transactionParams, nonce), signer, wallet);
+  const signed = await sign(toSign(params, nonce), signer, wallet);
   const sent: Submitted = { what: `the ${operation}`, txHash: hashOf(signed), wallet, nonce };
   let order: WrapOrder;
   try {
@@ -150,25 +176,25 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
 
 /** What is lost for gas: by the own node's estimate and base fee, without one at the fee cap. */
 async function judged(io: Transport, quote: WrapQuote, wallet: string): Promise<Loss> {
-  const { to, data, value, maxFeePerGas } = quote.mevProtection.transactionParams;
-  if (!io.hasNode) return judgeWrap(quote, BigInt(maxFeePerGas));
+  const params = quote.mevProtection.transactionParams;
+  if (!io.hasNode) return judgeWrap(quote, BigInt(params.maxFeePerGas));
   const fee = await baseFee(io);
-  const gas = await answered(estimateGas(io, { from: wallet, to, data, value: hex(BigInt(value)) }));
+  const gas = await answered(estimateGas(io, callOf(wallet, params)));
   return judgeWrap(quote, fee, gas);
 }
 
 /**
- * Refuse a nonce that is used, or that leaves a gap. A node does not count private orders, so
- * `replace` permits a nonce behind those. Throws NonceMismatch.
+ * What is wrong with a nonce that is used, or that leaves a gap. A node does not count private orders, so
+ * `replace` permits a nonce behind those.
  */
-async function checkNonce(io: Transport, nonce: number, { wallet, replace }: WrapTerms): Promise<void> {
+async function nonceFault(io: Transport, nonce: number, { wallet, replace }: WrapTerms): Promise<NonceMismatch | undefined> {
   if (nonce < (await nonceOf(io, wallet, "latest")))
-    throw new NonceMismatch(`by your own node, nonce ${nonce} is used already`);
+    return new NonceMismatch(`by your own node, nonce ${nonce} is used already`);
   const following = await nonceOf(io, wallet);
-  if (nonce > following && !replace)
-    throw new NonceMismatch(
-      `by your own node, the wallet's next nonce is ${following}: with ${nonce} it would wait for the nonces between`,
-    );
+  if (nonce <= following || replace) return undefined;
+  return new NonceMismatch(
+    `by your own node, the wallet's next nonce is ${following}: with ${nonce} it would wait for the nonces between`,
+  );
 }
 
 /** Refuse an amount above the balance at the caller's own node. Throws QuoteDeclined. */
