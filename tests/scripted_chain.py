@@ -147,7 +147,10 @@ class ScriptedChain:
         return chain[: len(chain) - self.lag]
 
     async def head(self, max_age_s: float | None = None) -> Head:
-        tip = self._seen("head")[-1]
+        return self._head_of(self._seen("head"))
+
+    def _head_of(self, blocks: Sequence[Block]) -> Head:
+        tip = blocks[-1]
         return Head(
             tip.number,
             tip.hash,
@@ -222,8 +225,10 @@ class ScriptedChain:
     async def wallet_and_gas(
         self, wallet: Address, token: Address, params: UnsignedTransaction
     ) -> tuple[Head, WalletSnapshot, int | None]:
-        head, facts = await self.head(), await self.wallet(wallet, token, token)
-        return head, facts, None if self.dry_run.succeeded is False else self.gas
+        if "head" in self.failing:
+            raise NodeUnavailable("head failed")
+        head = self._head_of(self._seen("wallet"))
+        return head, self.facts, None if self.dry_run.succeeded is False else self.gas
 
     async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
         self._seen("estimate_gas")
