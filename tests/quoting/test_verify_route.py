@@ -75,6 +75,34 @@ def verified(chain: Delivers, *routes: Route) -> list[VerificationResult]:
     return asyncio.run(verify_once(verify, REQUEST, routes))
 
 
+@dataclass
+class Reverts(Delivers):
+    """A chain on which every candidate reverts."""
+
+    async def simulate(self, candidates: Sequence[Route]) -> Sequence[SimulationResult]:
+        return [SimulationResult(False, reason="StaleUpdate()")] * len(candidates)
+
+
+def test_a_route_through_a_proprietary_amm_is_named_so_and_not_reverted() -> None:
+    """On a plain node it reverts, whatever it does in the block of a builder that has its price."""
+    plain = a_route(MINIMUM)
+    verdicts = verified(Reverts(0), plain, structs.replace(plain, proprietary_amms=("fermi",)))
+    assert [verdict.candidate for verdict in verdicts] == [None, None]
+    assert verdicts[0].outcome is SourceOutcome.REVERTED
+    assert verdicts[0].reason == "StaleUpdate()"
+    assert verdicts[1].outcome is SourceOutcome.UNVERIFIED
+    assert verdicts[1].reason == (
+        "it leads through fermi, a proprietary AMM, whose price exists only in the block being"
+        " built; simulated: StaleUpdate()"
+    )
+
+
+def test_a_route_through_a_proprietary_amm_that_executes_is_a_route() -> None:
+    route = structs.replace(a_route(MINIMUM), proprietary_amms=("metric-propamm",))
+    (verdict,) = verified(Delivers(PROMISE), route)
+    assert verdict.outcome is SourceOutcome.ANSWERED
+
+
 @pytest.mark.parametrize("source", ENCODERS)
 @pytest.mark.parametrize("gap", [0, 1, 2])
 def test_the_minimum_issued_is_the_one_the_calldata_enforces(source: str, gap: int) -> None:

@@ -218,6 +218,8 @@ _ASKED = {
     "amountIn": AMOUNT,
     "gasInclude": "true",
     "excludeRFQSources": "true",
+    "excludedSources": "fermi,fermi-prop,kipseli-prop,kipseli-pamm,metric-propamm,bop-amm"
+    ",titan-prop",
 }
 CASE = VendorCase(
     calls=ROUTER,

@@ -1,9 +1,13 @@
-"""KyberSwap alone takes two calls, and says in a header of its own when to come back."""
+"""KyberSwap alone: two calls, its own header when to come back, and pools that live in a block."""
+
+import json
 
 import pytest
 
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason
 from quietswap.service.base.http_client import HttpClient
+from quietswap.service.server.factories import make_adapter
+from quietswap.service.settings import QuotesConfig, Settings
 from tests.upstream import SILENCE, Reply, Upstream, js, page
 from tests.vendors.case import REQUEST, cases
 from tests.waiting import WITHIN_S
@@ -46,6 +50,29 @@ async def test_found_but_not_built(
 async def test_not_found_is_not_built(http: HttpClient, upstream: Upstream) -> None:
     await missed(http, upstream, KYBERSWAP.refusal("no_route"), KYBERSWAP.replies()[1])
     assert [asked.method for asked in upstream.asked] == ["GET"]
+
+
+@pytest.mark.parametrize("takes", [False, True])
+async def test_proprietary_amms_are_excluded_unless_the_operator_takes_them(
+    http: HttpClient, upstream: Upstream, takes: bool
+) -> None:
+    """A route through one is marked, also if the vendor names one that it was to leave out."""
+    offer, built = KYBERSWAP.replies()
+    body = json.loads(offer.body)
+    body["data"]["routeSummary"]["route"][1][1]["exchange"] = "fermi-prop"
+    adapter = KYBERSWAP.made(http, upstream.will(js(body), built).url)
+    adapter.takes_proprietary_amms = takes  # type: ignore[attr-defined]
+    route = await adapter.route(REQUEST)
+    assert route.proprietary_amms == ("fermi-prop",)
+    excluded = dict(upstream.asked[0].query).get("excludedSources")
+    assert (excluded is None) is takes
+
+
+def test_the_operator_decides_on_proprietary_amms() -> None:
+    for takes in (False, True):
+        settings = Settings(quotes=QuotesConfig(proprietary_amms=takes))
+        adapter = make_adapter(settings, "kyberswap", HttpClient())
+        assert adapter.takes_proprietary_amms is takes  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,9 @@ class QuotesConfig(Section, frozen=True):
     """Tokens that a path over the pools of `uniswap` may cross."""
     client_name: str = "quietswap"
     """Client name sent to vendors."""
+    proprietary_amms: bool = False
+    """Take routes through proprietary AMMs (of KyberSwap), whose price exists only in the block
+    being built. A node's simulation of such a route mostly reverts, and it is not offered then."""
     soft_deadline_s: Seconds = 0.6
     """Seconds after which one usable route is enough."""
     hard_deadline_s: Seconds = 3.0

@@ -33,6 +33,7 @@ class Route(msgspec.Struct, frozen=True):
     `target` is the router to call, `spender` the address to approve and `value` the wei to send, as
     the source says: `route_policy` checks all three. `buy_amount` is the promise before slippage,
     `min_buy_amount` the amount that the calldata enforces, both in smallest units of the buy token.
+    `proprietary_amms` are the vendor's names of those it leads through.
     """
 
     source: str
@@ -46,6 +47,7 @@ class Route(msgspec.Struct, frozen=True):
     min_buy_amount: int
     gas: int | None
     impact_percent: Decimal | None
+    proprietary_amms: tuple[str, ...] = ()
 
 
 class NoRouteReason(StrEnum):

@@ -55,4 +55,15 @@ VENDOR = Vendor(
         ),
     ),
     faults=("partial_fill", "permit_inside"),
+    # PropAMMSourceSet of pkg/valueobject/exchange.go in kyberswap-dex-lib@ae6a99aa, 2026-08-21:
+    # `excludeRFQSources` does not exclude them
+    proprietary_amms=(
+        "fermi",
+        "fermi-prop",
+        "kipseli-prop",
+        "kipseli-pamm",
+        "metric-propamm",
+        "bop-amm",
+        "titan-prop",
+    ),
 )

@@ -33,7 +33,8 @@ class Vendor:
     but read from the operator's node. `budget` is within the limits that the vendor publishes,
     which `terms` has for the documentation. `router` is the contract that wallets approve and call,
     `methods` the rows of `routers.methods`. `faults` are those of `sandbox/faults.py` that only
-    some stand-ins have.
+    some stand-ins have. `proprietary_amms` are its ids of pools whose price exists only in the
+    block being built: a plain node's simulation of a route through one reverts.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Vendor:
     terms: VendorTerms
     needs_key: bool = False
     faults: tuple[str, ...] = ()
+    proprietary_amms: tuple[str, ...] = ()
 
 
 def refused(reason: str, methods: str) -> tuple[RouterMethod, ...]:

@@ -49,6 +49,12 @@ class VerificationResult(msgspec.Struct, frozen=True):
         return difference_bps(self.simulated, self.route.buy_amount)
 
 
+_BLOCK_ONLY = (
+    "it leads through {}, a proprietary AMM, whose price exists only in the block being built"
+)
+"""So a reverted simulation does not say that the route is bad."""
+
+
 class VerifyRoutes:
     """`pinned`: the routers of each source. `required`: refuse routes without a simulation."""
 
@@ -159,7 +165,11 @@ class VerifyRoutes:
         match fault(simulation, route.min_buy_amount):
             case Fault.UNKNOWN | Fault.REVERTS:
                 reason = simulation.reason or "the swap reverts"
-                return VerificationResult(route, None, SourceOutcome.REVERTED, reason=reason)
+                outcome = SourceOutcome.REVERTED
+                if route.proprietary_amms:
+                    outcome, names = SourceOutcome.UNVERIFIED, ", ".join(route.proprietary_amms)
+                    reason = f"{_BLOCK_ONLY.format(names)}; simulated: {reason}"
+                return VerificationResult(route, None, outcome, reason=reason)
             case Fault.BREAKS_A_RULE:
                 broken = simulation.broken
                 return VerificationResult(route, None, SourceOutcome.UNSAFE, received, broken)

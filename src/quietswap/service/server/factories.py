@@ -189,6 +189,7 @@ def make_adapter(settings: Settings, name: str, http: HttpClient) -> VendorAdapt
         client_name=settings.quotes.client_name,
         timeout_s=chosen.timeout_s,
         api_key=chosen.api_key,
+        takes_proprietary_amms=settings.quotes.proprietary_amms,
     )
     return adapter
 

@@ -43,6 +43,7 @@ class HttpAdapter:
     """Base of the adapters. A subclass sets `vendor`, and `slippage_bps` if its vendor limits it.
 
     It implements `route` and `price`, and `_refused` for what `_answered` does not take.
+    `takes_proprietary_amms`: routes may lead through the vendor's proprietary AMMs.
     `timeout_s` limits one request; an adapter neither retries nor has a deadline of its own.
     """
 
@@ -54,6 +55,7 @@ class HttpAdapter:
     client_name: str = "quietswap"
     timeout_s: float = 3.0
     api_key: str | None = None
+    takes_proprietary_amms: bool = False
 
     def __post_init__(self) -> None:
         self._base = (self.base_url or self.vendor.url or "").rstrip("/")
@@ -116,8 +118,9 @@ class HttpAdapter:
         dex: object = None,
         tokens: Sequence[object] = (),
         impact_percent: Decimal | None = None,
+        exchanges: Sequence[object] = (),
     ) -> Route:
-        """Return a route; `tokens` are those on its path as the vendor wrote them.
+        """Return a route; `tokens` are those on its path as the vendor wrote them, as `exchanges`.
 
         By default the router is approved, and the minimum is the amount less slippage. Without
         `impact_percent` the price impact is computed from independent prices.
@@ -136,4 +139,7 @@ class HttpAdapter:
             min_buy_amount=min_buy_amount,
             gas=gas,
             impact_percent=impact_percent,
+            proprietary_amms=tuple(
+                name for name in self.vendor.proprietary_amms if name in exchanges
+            ),
         )

@@ -72,7 +72,7 @@ class Adapter(HttpAdapter):
 
     async def route(self, request: RouteRequest) -> Route:
         """Request a route, then its calldata. `timeout_s` limits each of the two calls."""
-        offer = await self._found(_query(request) | {"origin": request.wallet})
+        offer = await self._found(self._query(request) | {"origin": request.wallet})
         body = {
             "routeSummary": offer.routeSummary,
             **dict.fromkeys(("sender", "recipient", "origin"), request.wallet),
@@ -99,14 +99,27 @@ class Adapter(HttpAdapter):
             data=read.hexdata(built.data),
             tokens=[hop.tokenOut for hop in hops],
             gas=read.gas(built.gas),
+            exchanges=[hop.exchange for path in summary.route or [] for hop in path],
         )
 
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         """Request a route without its calldata: half the requests of a quote."""
-        summary = _summary(await self._found(_query(request)))
+        summary = _summary(await self._found(self._query(request)))
         _same_swap(request, summary, summary.amountIn)
         promised = read.amount(summary.amountOut, "amountOut")
         return SourcePrice(VENDOR.name, promised, read.gas(summary.gas))
+
+    def _query(self, request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
+        query = {
+            "tokenIn": request.sell.address,
+            "tokenOut": request.buy.address,
+            "amountIn": str(request.sell_amount),
+            "gasInclude": "true",
+            "excludeRFQSources": "true",  # RFQ legs expire in seconds; a private relay takes longer
+        }
+        if self.takes_proprietary_amms:
+            return query
+        return query | {"excludedSources": ",".join(VENDOR.proprietary_amms)}
 
     async def _found(self, query: dict[str, str]) -> _RoutesData:
         path = "/ethereum/api/v1/routes"
@@ -122,16 +135,6 @@ class Adapter(HttpAdapter):
         if miss.miss is NoRouteReason.RATE_LIMITED and miss.retry_after is None:
             miss.retry_after = read.retry_after_s(reply, _PAUSE_HEADER)
         return miss
-
-
-def _query(request: RouteRequest | SourcePriceRequest) -> dict[str, str]:
-    return {
-        "tokenIn": request.sell.address,
-        "tokenOut": request.buy.address,
-        "amountIn": str(request.sell_amount),
-        "gasInclude": "true",
-        "excludeRFQSources": "true",  # RFQ legs expire in seconds; a private relay takes longer
-    }
 
 
 def _summary(found: _RoutesData) -> _Summary:
