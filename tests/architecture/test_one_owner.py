@@ -19,7 +19,6 @@ ENDS = {
     "client/flows/cancel.py": "which of two transactions with one nonce, by finality.py",
     "client/flows/swap.py": "the result of a swap, by finality.py",
     "cli/output/order_end.py": "words, exit code and JSON of an OrderEnd",
-    "cli/flows/swap.py": "the last word of the progress line, by finality.py",
 }
 TYPESCRIPT_ENDS = {
     "finality.ts", "order-end.ts", "cancel.ts", "cancel-result.ts", "swap.ts", "flow-errors.ts",
