@@ -2,6 +2,7 @@
 # Installs a wheel into an empty environment with an empty HOME, outside the project, and uses it.
 set -eu
 wheel=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+project=$(cd "$(dirname "$0")/.." && pwd)
 python=${PYTHON:-python3}
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT INT TERM
@@ -34,6 +35,13 @@ must_say "the extra 'postgres'" env QUIETSWAP_STORAGE__URL=postgresql://u@127.0.
 must_say "the extra 'redis'" env QUIETSWAP_STORAGE__REDIS_URL=redis://127.0.0.1 "$quietswap" serve --check
 must_say "the extra 'otel'" env QUIETSWAP_OBSERVE__OTLP_ENDPOINT=http://127.0.0.1:4318 \
     "$quietswap" serve --check
+echo "-- what the image has"
+"$python" -m venv "$place/image"
+quiet "$place/image/bin/pip" install -q --disable-pip-version-check --require-hashes -r "$project/requirements/server.txt"
+quiet "$place/image/bin/pip" install -q --disable-pip-version-check --no-deps "$wheel"
+quiet env QUIETSWAP_NODE__URLS=http://127.0.0.1:9 QUIETSWAP_STORAGE__URL=postgresql://u@127.0.0.1/d \
+    QUIETSWAP_STORAGE__REDIS_URL=redis://127.0.0.1 QUIETSWAP_OBSERVE__OTLP_ENDPOINT=http://127.0.0.1:4318 \
+    "$place/image/bin/quietswap" serve --check
 echo "-- each extra present"
 quiet "$place/venv/bin/pip" install -q --disable-pip-version-check "$wheel[all]"
 must_say "PostgreSQL" env QUIETSWAP_STORAGE__URL=postgresql://u@127.0.0.1:9/d "$quietswap" migrate

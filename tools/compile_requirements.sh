@@ -9,5 +9,6 @@ pin() {
 }
 pin requirements/dev.txt pyproject.toml --all-extras --group dev
 pin requirements/runtime.txt pyproject.toml --all-extras --group build -c requirements/dev.txt
+pin requirements/server.txt pyproject.toml --extra postgres --extra redis --extra otel -c requirements/dev.txt
 pin requirements/docs.txt --group docs -c requirements/dev.txt
 pin requirements/chart.txt --group chart

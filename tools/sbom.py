@@ -1,10 +1,10 @@
 """Write what a release is made of into a folder: `python tools/sbom.py dist`.
 
 `quietswap-VERSION.cdx.json` is a CycloneDX 1.6 document, `quietswap-VERSION.licenses.txt` its
-licences as lines. They list every pinned package of `requirements/runtime.txt`, which the image and
-the documented installation use, and the npm packages whose code is in the web page. Licences of
-Python packages are those that the installed packages declare. The same sources and packages give
-the same bytes.
+licences as lines. They list every pinned package of `requirements/runtime.txt`, and the npm
+packages whose code is in the web page. The property `quietswap:image` marks those of the image.
+Licences of Python packages are those that the installed packages declare. The same sources and
+packages give the same bytes.
 """
 
 import json
@@ -61,11 +61,17 @@ def _component(kind: str, name: str, number: str, license_name: str) -> dict[str
 
 
 def _python() -> Iterator[dict[str, Any]]:
-    for name, number, only in _PIN.findall((ROOT / "requirements/runtime.txt").read_text("utf-8")):
+    image = {name for name, _, _ in _pins("server.txt")}
+    for name, number, only in _pins("runtime.txt"):
         found = _component("pypi", name, number, _license(name))
-        if only:
-            found["properties"] = [{"name": "quietswap:only", "value": only}]
-        yield found
+        marks = {"quietswap:only": only, "quietswap:image": "yes" if name in image else ""}
+        shown = [{"name": mark, "value": value} for mark, value in marks.items() if value]
+        yield found | ({"properties": shown} if shown else {})
+
+
+def _pins(name: str) -> list[tuple[str, str, str]]:
+    """Return name, version and marker of each package of a file."""
+    return _PIN.findall((ROOT / "requirements" / name).read_text("utf-8"))
 
 
 def _bundled() -> Iterator[dict[str, Any]]:

@@ -82,8 +82,27 @@ def test_nothing_else_is_sent_to_the_builder(path: str) -> None:
 def test_what_is_installed_is_pinned_by_hash() -> None:
     installs = [rest for word, rest in instructions() if word == "RUN" and "install " in rest]
     [dependencies, package] = [rest for rest in installs if rest.startswith("pip ")]
-    assert "--require-hashes -r requirements/runtime.txt" in dependencies
-    assert "--no-deps --no-build-isolation" in package
+    served, backend = dependencies.split("&&")
+    assert "--python /opt/quietswap" in served
+    assert "--require-hashes -r requirements/server.txt" in served
+    assert "--require-hashes -r requirements/runtime.txt" in backend
+    assert "--python" not in backend
+    assert package.count("--no-deps") == 2
+    assert "--no-build-isolation" in package
+
+
+def _pins(name: str) -> dict[str, str]:
+    """Return each pinned package with its version and hashes."""
+    text = (ROOT / "requirements" / name).read_text("utf-8")
+    return dict(re.findall(r"^([\w.-]+)(==(?:.|\n(?= ))*)", text, re.M))
+
+
+def test_no_build_backend_and_no_second_server_is_in_it() -> None:
+    """`make dist` tries the service with exactly these packages (`tools/check_wheel.sh`)."""
+    served, every = _pins("server.txt"), _pins("runtime.txt")
+    assert served.items() < every.items()
+    assert not served.keys() & {"hatchling", "editables", "uvicorn", "mcp"}
+    assert served.keys() >= {"granian", "asyncpg", "redis", "opentelemetry-sdk"}
 
 
 def test_it_runs_as_nobody_special() -> None:

@@ -21,7 +21,10 @@ LINTERS = {
 }
 """Each brings its rules and schemas with it and asks nobody."""
 SPOILT = {
-    "Dockerfile": ("COPY requirements/runtime.txt requirements/", "RUN cd /tmp && sudo true"),
+    "Dockerfile": (
+        "COPY requirements/server.txt requirements/runtime.txt requirements/",
+        "RUN cd /tmp && sudo true",
+    ),
     "compose.yaml": ("restart: unless-stopped", "restarts: sometimes"),
     "kubernetes.yaml": ("replicas: 2", "replica: 2"),
     "ingress.yaml": ("pathType: Exact", "pathtype: Exact"),
