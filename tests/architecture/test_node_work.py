@@ -52,7 +52,7 @@ def test_code_is_executed_through_the_functions_that_limit_it() -> None:
     assert built == {
         ("node/multicall.py", "call"),
         ("node/multicall.py", "limited_call"),
-        ("node/chain.py", "estimate_gas"),
+        ("node/chain.py", "_estimate_call"),
         ("trial/dry_run.py", "plain_call"),
     }
 

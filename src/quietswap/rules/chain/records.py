@@ -205,7 +205,7 @@ class Receipt:
     movements: Movements | None = None
 
 
-TRACKED_HEAD_S = 4.0
+TRACKED_HEAD_S = 4
 """An age of the head at which the tracker, which reads it every 3 s, has nearly always renewed it.
 
 Who takes such a head reads the latest one beside what it asks next, and compares.

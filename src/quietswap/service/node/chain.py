@@ -219,8 +219,8 @@ class NodeChain:
     async def wallet_and_gas(
         self, wallet: Address, token: Address, params: UnsignedTransaction
     ) -> tuple[Head, WalletSnapshot, int | None]:
-        estimate = RpcCall("eth_estimateGas", (_call_object(wallet, params), "latest"))
-        head, [*answers, gas] = await self._at_head([*_facts_calls(wallet, token, token), estimate])
+        calls = [*_facts_calls(wallet, token, token), _estimate_call(wallet, params)]
+        head, [*answers, gas] = await self._at_head(calls)
         if not self._newest.has(head.number):
             raise late(self._newest.number)
         used = reads.quantity(gas) if reads.is_quantity(gas) else None
@@ -366,7 +366,7 @@ class NodeChain:
         return genuine
 
     async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
-        calls = [RpcCall("eth_estimateGas", (_call_object(wallet, params), "latest"))]
+        calls = [_estimate_call(wallet, params)]
         [result] = await self._recent(calls)
         if isinstance(result, RpcErrorObject):
             await self.newest_number()  # an older block may lack an approval
@@ -438,13 +438,14 @@ class NodeChain:
         return results
 
 
-def _call_object(wallet: Address, params: UnsignedTransaction) -> dict[str, str]:
-    return {
+def _estimate_call(wallet: Address, params: UnsignedTransaction) -> RpcCall:
+    call = {
         "from": wallet,
         "to": params.to,
         "data": "0x" + params.data.hex(),
         "value": hex(params.value),
     }
+    return RpcCall("eth_estimateGas", (call, "latest"))
 
 
 def _facts_calls(wallet: Address, token: Address, spender: Address) -> list[RpcCall]:
