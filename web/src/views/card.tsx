@@ -9,6 +9,7 @@ import { conversionOf, GAS_WEI, stepsOf, unitsOf } from '../trade/plan'
 import type { Trade } from '../trade/machine'
 import { isShort, type Primary } from '../trade/primary'
 import { isUnlisted, type Token } from '../tokens'
+import { feeName } from './evidence'
 import { Icon, Picture, Ring } from './icons'
 import { Guard, HeldNotes } from './guard'
 import { Fault, Message } from './parts'
@@ -279,7 +280,7 @@ function RateLine({ trade, canBatch }: Pick<CardProps, 'trade' | 'canBatch'>) {
     : isTurned
       ? `1 ${buy.symbol} = ${rate(figures?.buyAmount ?? '0', buy.decimals, figures?.sellAmount ?? '0', sell.decimals)} ${sell.symbol}`
       : `1 ${sell.symbol} = ${rate(figures?.sellAmount ?? '0', sell.decimals, figures?.buyAmount ?? '0', buy.decimals)} ${buy.symbol}`
-  const gas = figures && figures.scoring.gasCostUsd > 0 ? `Network fee ${stepsOf(trade, canBatch).length > 1 ? 'of the swap ' : ''}${usd(figures.scoring.gasCostUsd)}` : ''
+  const gas = figures && figures.scoring.gasCostUsd > 0 ? `${feeName(trade, canBatch)} ${usd(figures.scoring.gasCostUsd)}` : ''
   return (
     <p class="rate">
       <button type="button" class="turn" title="Turn it round" onClick={() => setTurned(!isTurned)}>

@@ -64,7 +64,7 @@ export const Costs = ({ trade, status }: Pick<Props, 'trade' | 'status'>) => (
     <h2><span>What it costs</span></h2>
     <dl class="facts">
       <Fact name="Fee of quietswap">none</Fact>
-      <Fact name="Network fee" more="nothing, if no block takes it">
+      <Fact name={feeName(trade, false)} more="nothing, if no block takes it">
         {trade.price && trade.price.scoring.gasCostUsd > 0 ? `about ${usd(trade.price.scoring.gasCostUsd)}` : 'paid in ETH'}
       </Fact>
       <Fact name="Time to a block">{expected(status?.inclusion)}</Fact>
@@ -196,7 +196,15 @@ function netUsd({ source, scoring, alternatives }: Quote, name: string): string 
 /** The most that the fees of a trade may be, in ETH, and of how many transactions where it is more than one. */
 export function mostFee(trade: Trade, canBatch: boolean): string {
   const count = stepsOf(trade, canBatch).length
-  return `at most ${show(mostFees(trade, canBatch), 18, 6)} ETH${count > 1 ? ` for all ${count} transactions` : ''}`
+  const all = count > 2 ? `all ${count}` : 'both'
+  return `at most ${show(mostFees(trade, canBatch), 18, 6)} ETH${count > 1 ? ` for ${all} transactions` : ''}`
+}
+
+/** What the fee in USD is of: where more is signed, and before a quote where ETH is traded, of the swap alone. */
+export function feeName(trade: Trade, canBatch: boolean): string {
+  const { quote, sell, buy } = trade
+  const isOfMany = quote ? stepsOf(trade, canBatch).length > 1 : sell?.wrapped ?? buy?.wrapped
+  return isOfMany ? 'Network fee of the swap' : 'Network fee'
 }
 
 /** The fee of the swap itself. */
@@ -230,7 +238,7 @@ function ThisSwap({ quote, trade, canBatch }: Pick<Props, 'trade' | 'canBatch'> 
       <dl class="facts">
         <Fact name="Price impact">{impactText(quote)}</Fact>
         {reference != null && <Fact name="Against the pools’ price">{signed(reference)}</Fact>}
-        <Fact name={stepsOf(trade, canBatch).length > 1 ? 'Network fee of the swap' : 'Network fee'} more={mostFee(trade, canBatch)}>{feeText(quote)}</Fact>
+        <Fact name={feeName(trade, canBatch)} more={mostFee(trade, canBatch)}>{feeText(quote)}</Fact>
         <Fact name="Fee of quietswap">none</Fact>
         <Fact name="A sandwich in public" more={isSmall ? '' : 'this swap stays out of it'}>
           {isSmall ? 'not worth one' : sandwichText(quote)}
