@@ -24,13 +24,13 @@ from tests.browser.steps import (
     PRIVATE,
     QUOTE,
     REVIEW,
-    allowed,
     approved,
     back,
     choose,
     confirmed,
     connects,
     opened,
+    owes_a_reset,
     quoted,
     sees_order,
     signs,
@@ -41,12 +41,13 @@ from tests.browser.steps import (
     under_way,
 )
 from tests.browser.test_operator import TITLE, VIEWS, log_in
-from tests.browser.wallets import HonestWallet
+from tests.browser.test_states import HELD
+from tests.browser.wallets import HoldingWallet, HonestWallet, SilentWallet
 from tests.e2e.conftest import Town, running_town
 from tests.patient import open_storage
 from tests.spec.api_client import ApiClient
 
-NAMES = {"w": "Test Wallet"}
+NAMES = {"w": "Test Wallet", "l": "Locked Wallet"}
 LOOKS = tuple(product((1280, 360), ("light", "dark")))
 
 
@@ -64,11 +65,15 @@ def a_browser() -> Iterator[Browser]:
 Picture = Callable[[str], None]
 
 
-def take(page: Page, town: Town, desk: ApiClient, picture: Picture) -> None:
+def take(page: Page, wallet: HoldingWallet, desk: ApiClient, picture: Picture) -> None:
     """Go through the states of the page, with a picture of each."""
     page.see("Indicative")
     picture("01-first")
-    connects(page)
+    page.click("button", "Connect wallet")
+    page.click("button", "^Locked Wallet")
+    page.see("unlock it")
+    picture("02-wallets")
+    page.click("button", "^Test Wallet")
     page.click("button", "Set up private sending")
     picture("03-set-up")
     page.click("button", "Add it in my wallet")
@@ -79,7 +84,11 @@ def take(page: Page, town: Town, desk: ApiClient, picture: Picture) -> None:
     page.see("USDT", css("dialog .it"))
     picture("11-tokens")
     page.press("Escape")
+    page.call("evaluate", expression=HELD)
     choose(page, "Pay with", "WETH")
+    state(page, "quoting")
+    picture("04-quoting")
+    page.call("evaluate", expression="letGo()")
     quoted(page, "1.5")
     picture("05-approve")
     approved(page, "1.5")
@@ -87,7 +96,11 @@ def take(page: Page, town: Town, desk: ApiClient, picture: Picture) -> None:
     page.wait(role("button", CONFIRM))
     picture("06-review")
     with desk.no_blocks():
+        wallet.holds = True
         page.click("button", CONFIRM)
+        state(page, "signing")
+        picture("07-signing")
+        wallet.decide.set()
         under_way(page)
         picture("08-order")
     confirmed(page, "swap")
@@ -137,21 +150,29 @@ def ends(page: Page, town: Town, desk: ApiClient, picture: Picture) -> None:
     finally:
         town.heal("relay", "backup_relay")
     page.wait(css(".banner"), "detached")
+    page.goto(f"{town.facts['baseUrl']}/?sell=USDT&buy=DAI&amount=500")
+    state(page, "reset")
+    picture("05b-reset")
 
 
-def visit(
-    browser: Browser, town: Town, desk: ApiClient, folder: Path, name: str, look: dict[str, object]
-) -> None:
-    """Take all states of the page in one look."""
+def visit(browser: Browser, town: Town, desk: ApiClient, folder: Path) -> None:
+    """Take all states of the page, each in all looks."""
+    page: Page
 
     def picture(shown: str) -> None:
-        page.screenshot(folder / f"{shown}-{name}.png")
+        for width, scheme in LOOKS:
+            page.look(width, scheme, height=800)
+            page.screenshot(folder / f"{shown}-{width}-{scheme}.png")
+        page.look(1280, height=800)
 
-    wallet = HonestWallet(town, desk.wallet())
-    page = opened(browser, town, wallet, "/?amount=1.5", names=NAMES, **look)
-    take(page, town, desk, picture)
+    wallet = HoldingWallet(town, desk.wallet(), "eth_sendTransaction", signs=True)
+    locked = SilentWallet(town, desk.wallet())
+    locked.silent.add("eth_requestAccounts")
+    page = browser.page({"w": wallet, "l": locked}, names=NAMES)
+    page.goto(f"{town.facts['baseUrl']}/?amount=1.5")
+    take(page, wallet, desk, picture)
     page.close()
-    page = opened(browser, town, HonestWallet(town, allowed(desk)), names=NAMES, **look)
+    page = opened(browser, town, HonestWallet(town, owes_a_reset(desk)), names=NAMES)
     connects(page)
     page.click("button", "Set up private sending")
     page.click("button", "Add it in my wallet")
@@ -212,9 +233,7 @@ def main(folder: Path) -> None:
         a_browser() as browser,
         ApiClient(town) as desk,
     ):
-        for width, scheme in LOOKS:
-            look = {"width": width, "height": 800, "scheme": scheme}
-            visit(browser, town, desk, folder, f"{width}-{scheme}", look)
+        visit(browser, town, desk, folder)
         settings = tomllib.loads(Path(town.facts["settingsFile"]).read_text("utf-8"))
         asyncio.run(a_day(settings["storage"]["url"]))
         for width, scheme in LOOKS:

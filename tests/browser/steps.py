@@ -3,13 +3,14 @@
 from eth_account.signers.local import LocalAccount
 
 from quietswap.rules.vendors import kyberswap, sushi, uniswap, velora
-from quietswap.sandbox.contracts.pools import WETH
+from quietswap.sandbox.contracts.pools import TOKENS, WETH
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import Locator, css, label, role
 from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
 
+USDT = TOKENS["USDT"]
 PAIR = "/?sell=WETH&buy=USDC"
 REVIEW = "Review swap"
 CONFIRM = "^Confirm in "
@@ -177,6 +178,15 @@ def back(page: Page) -> None:
     """Leave the order for the form."""
     page.click("button", "New swap")
     page.wait(GO)
+
+
+def owes_a_reset(desk: ApiClient) -> LocalAccount:
+    """Return such a wallet whose routers may move a millionth of a USDT."""
+    account = allowed(desk)
+    for vendor in VENDORS:
+        key = USDT.allowance_key(account.address, vendor.ROUTER)
+        desk.rpc("anvil_setStorageAt", USDT.address, key, f"0x{1:064x}")
+    return account
 
 
 def allowed(desk: ApiClient) -> LocalAccount:

@@ -7,7 +7,6 @@ from itertools import product
 
 import pytest
 
-from quietswap.sandbox.contracts.pools import TOKENS
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.steps import (
@@ -18,12 +17,12 @@ from tests.browser.steps import (
     PRIVATE,
     QUOTE,
     REVIEW,
-    VENDORS,
     allowed,
     approved,
     back,
     choose,
     confirmed,
+    owes_a_reset,
     private,
     quoted,
     signs,
@@ -100,7 +99,7 @@ def test_the_way_to_a_swap(browser: Browser, town: Town, desk: ApiClient) -> Non
         {"w": wallet, "locked": locked}, icons={"w": _ICON, "locked": _ICON}, width=1280, height=900
     )
     page.goto(f"{town.facts['baseUrl']}/?amount=1.5")
-    sees(page, "Indicative: not simulated yet", "Fee of quietswap")
+    sees(page, "Indicative: not simulated yet", "Fee of quietswap", "Network fee of the swap")
     assert page.count(css("h1")) == 1
     assert page.count(css(".points li")) == 4
     seen(page, "first")
@@ -188,11 +187,7 @@ def signing_to_done(page: Page, wallet: HoldingWallet, desk: ApiClient) -> None:
 
 
 def test_what_stands_in_the_way(browser: Browser, town: Town, desk: ApiClient) -> None:
-    account, usdt = allowed(desk), TOKENS["USDT"]
-    for vendor in VENDORS:
-        key = usdt.allowance_key(account.address, vendor.ROUTER)
-        desk.rpc("anvil_setStorageAt", usdt.address, key, f"0x{1:064x}")
-    page = private(browser, town, HonestWallet(town, account))
+    page = private(browser, town, HonestWallet(town, owes_a_reset(desk)))
     slippage(page, "5")
     quoted(page)
     page.see("Confirm the loss to go on", GO)
