@@ -102,7 +102,8 @@ def test_tokens_prices_and_allowances(town: SandboxInfo) -> None:
     price = machine(town, 0, "price", "1", "WETH", "USDC")
     assert (price["sellToken"], price["buyToken"]) == (weth, usdc)
     assert price["indicative"]
-    assert len([row for row in price["sources"] if row["buyAmount"]]) == 4
+    assert len(price["sources"]) == 4
+    assert [row["source"] for row in price["sources"] if row["buyAmount"]] == ["uniswap"]
     held = machine(town, 0, "balances", "WETH", "USDC", "--allowances")
     expected = holdings(town, 0)
     assert held["balances"]["USDC"] == str(expected["USDC"])
