@@ -16,7 +16,7 @@ from tests.client.fake_chain import FakeChain
 from tests.client.fake_node import Swallowed
 from tests.client.fake_servers import ETHER, FakeService, ok, placed
 from tests.response_json import orders
-from tests.stored_orders import listed
+from tests.stored_orders import listed, recorded
 
 OTHER = next(each.router for each in VENDORS.values() if each.router != ROUTER)
 STRANGER = "0x00000000000000000000000000000000000000A1"
@@ -46,6 +46,21 @@ def test_only_the_router_that_is_named(quietswap: Quietswap, node: FakeChain) ->
     revoked = [{"router": STRANGER, "allowance": "7"}]
     assert json.loads(result.stdout) == {"ok": True, "token": WETH, "revoked": revoked}
     assert node.allowances == {ROUTER.lower(): 5, STRANGER.lower(): 0}
+
+
+@pytest.mark.parametrize(("nonce", "sent"), [(7, 0), (8, 0), (9, 2)])
+def test_revocations_take_no_nonce_of_an_open_order(
+    quietswap: Quietswap, service: FakeService, node: FakeChain, nonce: int, sent: int
+) -> None:
+    """The next nonce is 7, and two are revoked."""
+    node.allowances = {ROUTER.lower(): ETHER, OTHER.lower(): 5}
+    waiting = placed(OrderStatus.MINING, nonce=nonce)
+    page = OrderPage((listed(waiting),), 1)
+    service.next("history", ok(orders.order_history_response(page, 200, 0)))
+    service.next("status", ok(orders.order_status_response(recorded(waiting))))
+    result = quietswap("revoke", "WETH", "--yes")
+    assert ("order ord_1 is open" in " ".join(result.output.split())) is (sent == 0)
+    assert (result.exit_code, len(node.sent)) == (int(sent == 0), sent)
 
 
 def test_nothing_to_revoke_signs_nothing(quietswap: Quietswap, node: FakeChain) -> None:
