@@ -148,6 +148,8 @@ def to_set_up(page: Page, wallet: HonestWallet) -> None:
     assert page.count(css("dialog img[src^='data:image/']")) == 2
     page.click("button", "^Locked Wallet")
     page.see("Open Locked Wallet and unlock it: a request waits there.")
+    ring = "document.querySelector('dialog .spin').offsetWidth"
+    assert page.call("evaluate", expression=ring) == 18
     seen(page, "wallets")
     page.press("Escape")
     page.wait(css("dialog"), "detached")
