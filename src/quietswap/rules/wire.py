@@ -85,6 +85,8 @@ UINT256_PATTERN = "^[0-9]{1,78}$"
 
 T = TypeVar("T")
 
+USUAL = {"x-usual": True}
+"""Marks an optional parameter that most requests have: a form begins with its example."""
 BESIDE_DATA = {"x-beside-data": True}
 """Marks a member of a Struct that is sent in the envelope, beside `data`."""
 

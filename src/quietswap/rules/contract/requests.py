@@ -62,6 +62,7 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
             base.ONE_ETHER,
             type="string",
             **_UINT256,
+            **base.USUAL,
         ),
     ] = None
     user_address: Annotated[

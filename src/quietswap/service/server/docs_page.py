@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from quietswap.rules.wire import USUAL
 from quietswap.service.server.openapi import expanded
 
 _FILES = resources.files("quietswap.service.server")
@@ -115,7 +116,8 @@ def _field(parameter: dict[str, Any]) -> str:
         options = "".join(f"<option>{escape(str(value))}" for value in ("", *values))
         control = f"<select {attributes}>{options}</select>"
     else:
-        shown = "value" if is_required else "placeholder"
+        is_filled = is_required or USUAL.keys() <= parameter["schema"].keys()
+        shown = "value" if is_filled else "placeholder"
         control = f'<input {attributes} {shown}="{example}" spellcheck="false">'
     return f"<label>{name}{'' if is_required else ' (optional)'}{control}</label>"
 
