@@ -27,7 +27,8 @@ class GethFeeder(BlockBuilder):
 
     async def run(self) -> None:
         while not self._halt.is_set():
-            with contextlib.suppress(RequestError):  # the node is being started again
+            # the node is being started again, or drops the state that is read
+            with contextlib.suppress(RequestError, RpcError):
                 head = await self._head()
                 if head != self._built and not self.paused:
                     await self._feed(head)
