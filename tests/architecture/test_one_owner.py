@@ -41,6 +41,7 @@ CLOCKS = {
     "expire": "safe_chain_s: no block is ahead of every clock",
     "_close": "safe_now_ms",
     "new_planned": "safe_now_ms: an order's time counts from the earlier of both",
+    "_request": "deadline_base_s: blocks far ahead of the clock keep no swap executable",
     "_check_deadline": "no later than the next block may be",
     "_quote": "a fork by the block's time; the clock stamps the record",
     "usd": "the clock is the chain's; a feed has the time of its own block as well",

@@ -150,6 +150,19 @@ def test_a_route_is_executable_by_the_time_of_blocks_and_by_no_clock(ahead_s: in
     assert deadlines == [node.time_s + swap_terms(Settings()).calldata_life_ms // 1000]
 
 
+def test_blocks_days_ahead_of_the_clock_make_no_swap_executable_for_days() -> None:
+    deadlines: list[int] = []
+
+    class Noting(OneRoute):
+        async def route(self, request: RouteRequest) -> Route:
+            deadlines.append(request.deadline)
+            return await super().route(request)
+
+    works = SimulationResult(True, PROMISE, 200_000, gas_limit=250_000)
+    quoted(works, source=Noting(None), node=OneSimulation(works, time_s=TIME_S + 8 * 86_400))
+    assert deadlines == [TIME_S + 3_600 + swap_terms(Settings()).calldata_life_ms // 1000]
+
+
 def test_a_source_is_asked_before_what_it_does_not_need() -> None:
     asked: list[str] = []
 

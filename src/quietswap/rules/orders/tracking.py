@@ -76,6 +76,8 @@ class TrackingRules:
     backup_endpoints: frozenset[str] = frozenset()
 
 
+MOST_AHEAD_S = 3_600
+"""More than that is no local clock that is behind: the block times are wrong."""
 CLOCK_SLACK_MS = 60_000
 """The local clock may run this far ahead of the chain's time."""
 DEEP = 32
@@ -241,6 +243,15 @@ def safe_now_ms(now_ms: int, chain_time_s: int) -> int:
     an order nor keeps it open for longer, one that falls back delays expiry.
     """
     return min(now_ms, chain_time_s * 1000 + CLOCK_SLACK_MS)
+
+
+def deadline_base_s(now_ms: int, chain_time_s: int) -> int:
+    """Return the Unix seconds from which a router's deadline counts: the time of the newest block.
+
+    Routers compare it with block times. A node whose blocks are far ahead of the local clock would
+    keep a swap executable for as long: no more than `MOST_AHEAD_S` of it counts.
+    """
+    return min(chain_time_s, now_ms // 1000 + MOST_AHEAD_S)
 
 
 def safe_chain_s(now_ms: int, chain_time_s: int) -> int:

@@ -21,6 +21,7 @@ from quietswap.rules.errors.base import RequestError
 from quietswap.rules.errors.requests import InvalidTokenAddress, TokenNotSupported
 from quietswap.rules.orders.checks import CONTRACT_NOTE, is_contract
 from quietswap.rules.orders.nonces import OwnNonces, next_nonce
+from quietswap.rules.orders.tracking import deadline_base_s
 from quietswap.rules.quotes import at_least, mev, scoring
 from quietswap.rules.quotes.at_least import AtLeast, TriedAmount
 from quietswap.rules.quotes.issued_quote import issued_swap
@@ -238,8 +239,8 @@ class QuoteSwap:
             wallet=ask.wallet,
             slippage_bps=ask.slippage_bps,
             gas_price_wei=max(head.next_base_fee, 1),
-            # routers compare it with the time of blocks: no other clock decides
-            deadline=head.time + self.terms.calldata_life_ms // 1000,
+            deadline=deadline_base_s(self.clock.now_ms(), head.time)
+            + self.terms.calldata_life_ms // 1000,
         )
 
     async def _context(self, key: ApiKey, request: RouteRequest, head: Head) -> _QuoteContext:
