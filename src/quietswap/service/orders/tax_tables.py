@@ -1,6 +1,8 @@
 """Exported orders as the tables of two programs for taxes: one row for each order in a block.
 
-Rules of the columns, as published and read on 2026-11-28:
+Rules of the columns, as of 2026-11-28. Koinly's article was read; the headings of its template and
+CoinTracking's columns are those that exporters of other projects write for them, and no file was
+imported into either program:
 - Koinly, universal template: https://support.koinly.io/en/articles/9489976 (dates in UTC; a trade
   has a sent and a received side; a sent side alone with the label `cost` is an expense).
 - CoinTracking, own CSV: https://cointracking.info/import/import_csv/ (eleven columns in this order
