@@ -1,12 +1,21 @@
 """A browser and a sandbox for the tests of the web pages."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.browser.browser import Browser, CannotRun, Page
 from tests.e2e.conftest import Town, running_town
 from tests.spec.api_client import ApiClient
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process runs all tests of a module: they share its sandbox."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
 @pytest.fixture(scope="package")

@@ -46,8 +46,6 @@ from tests.e2e.test_batched import allowance, count
 from tests.spec.api_client import ETHER, ApiClient
 from tests.waiting import WITHIN_S
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 BOTH = "Review swap in one signature"
 APPROVE = "Approve exactly 1 WETH"
 ORDER = css(".order[data-kind=swap]")

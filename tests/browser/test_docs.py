@@ -14,7 +14,6 @@ from tests.browser.test_hostile import HTML
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
 
-pytestmark = pytest.mark.xdist_group("browser")
 LOOKS = [
     {"width": 1280, "height": 900, "scheme": "light"},
     {"width": 360, "height": 740, "scheme": "dark"},

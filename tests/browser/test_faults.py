@@ -41,9 +41,6 @@ from tests.e2e.test_late_venues import LATE, PATIENT
 from tests.spec.api_client import ApiClient
 from tests.waiting import WITHIN_S, wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
-
-
 RELAYS = "relay", "backup_relay"
 
 

@@ -39,8 +39,6 @@ from tests.example_counts import LONG
 from tests.spec.api_client import ApiClient
 from tests.waiting import WITHIN_S
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 LOSS = css(".loss")
 LOOKS = [
     pytest.param({"width": 1280, "height": 900, "scheme": "light"}, id="wide"),

@@ -19,8 +19,6 @@ from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 USDC = TOKENS["USDC"]
 
 HTML = (

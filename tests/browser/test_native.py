@@ -28,9 +28,6 @@ from tests.e2e.conftest import Town
 from tests.spec.api_client import ETHER, ApiClient
 from tests.waiting import WITHIN_S
 
-pytestmark = pytest.mark.xdist_group("browser")
-
-
 NO_PAINT = """(() => {
   const later = setTimeout.bind(window)
   window.requestAnimationFrame = () => 0

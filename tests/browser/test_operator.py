@@ -9,7 +9,6 @@ from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
 VIEWS = ("Orders", "Sources", "Relay", "Node", "Clients", "Health", "Audit", "Overview")
 TITLE, LIVE = css("h1"), css("#live")
 CONFIRMED = css("details[open] tbody tr:first-child td:nth-child(2)")

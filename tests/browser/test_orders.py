@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from quietswap.rules.vendors import sushi
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import WETH
@@ -28,8 +26,6 @@ from tests.browser.wallets import HonestWallet, RejectingWallet
 from tests.e2e.conftest import Town
 from tests.e2e.test_refused_and_mined import FAULT as REFUSED
 from tests.spec.api_client import ETHER, ApiClient
-
-pytestmark = pytest.mark.xdist_group("browser")
 
 SWAPS = css(".order[data-kind=swap]")
 SUM = css(".sum")

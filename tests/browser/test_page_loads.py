@@ -9,8 +9,6 @@ from tests.browser.locators import role
 from tests.e2e.conftest import Town
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 
 def test_the_page_loads_with_its_policy(empty_page: Page, town: Town) -> None:
     url = town.facts["baseUrl"]

@@ -5,8 +5,6 @@ The state is rendered once, and shown in each look.
 
 from itertools import product
 
-import pytest
-
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.steps import (
@@ -35,8 +33,6 @@ from tests.browser.steps import (
 from tests.browser.wallets import HoldingWallet, HonestWallet, SilentWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
-
-pytestmark = pytest.mark.xdist_group("browser")
 
 LOOKS = tuple(product((1280, 360), ("light", "dark")))
 _LOWEST, _LOWEST_BELOW_A_BANNER = 640, 680

@@ -39,8 +39,6 @@ from tests.e2e.conftest import VENUES, Town, running_town
 from tests.e2e.test_delegated_wallets import CODES, delegate
 from tests.spec.api_client import ETHER, ApiClient
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 
 def test_a_swap_from_connect_to_the_end(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(town, desk.wallet())

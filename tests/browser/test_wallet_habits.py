@@ -49,7 +49,6 @@ from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
 
 ACCOUNT = Account.create()
-pytestmark = pytest.mark.xdist_group("browser")
 
 
 def test_a_wallet_that_says_added_and_changes_nothing(
