@@ -28,6 +28,8 @@ QUIETSWAP = (sys.executable, "-m", "quietswap")
 _READY_SECONDS = 60
 _WEBHOOK_KEY = base64.b64encode(b"the sandbox protects no secrets!").decode()
 """The same in each run, because the database may outlive the sandbox."""
+_VISITS = 100_000
+"""Requests a minute of the page's visitors: all wallets of a test have one address."""
 _SETTINGS_HEAD = (
     "# The settings of this sandbox's service. The file is removed when the sandbox stops."
 )
@@ -69,6 +71,7 @@ def settings_text(
     prices = {f"{name}_url": urls[name] for name in ("defillama", "coingecko")}
     tables: dict[str, dict[str, Any]] = {
         "server": {"port": port},
+        "web": {"rate_limit": _VISITS},
         "storage": {"url": stores.url, **redis},
         "node": {"urls": [urls["node"]], **slow},
         "quotes": {f"{name}_deadline_s": patience_s for name in ("soft", "hard") if slow},
