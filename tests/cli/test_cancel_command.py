@@ -3,10 +3,8 @@
 import json
 import subprocess
 import time
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from eth_account import Account
@@ -19,6 +17,7 @@ from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.signing import sign, to_sign
 from tests import loopback
 from tests.cli.sandbox_process import ROOT, environment, quietswap, run_command
+from tests.spec.api_client import give_to_backup
 from tests.waiting import LONG_S
 
 pytestmark = pytest.mark.xdist_group("live-cli")
@@ -60,13 +59,6 @@ def opened(town: SandboxInfo, number: int) -> tuple[str, str, int]:
         return placed.order.order_id, raw, nonce
 
 
-def let_another_relay_mine(town: SandboxInfo, raw: str) -> None:
-    settings = tomllib.loads(Path(town.settings_file).read_text("utf-8"))
-    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction", "params": [raw]}
-    answer = loopback.post(settings["relay"]["backup"]["url"], json=call).json()
-    assert "result" in answer, answer
-
-
 def started(town: SandboxInfo, number: int, order_id: str, nonce: int) -> "subprocess.Popen[str]":
     """Run the command until the relay has its cancel."""
     before = held_by_relay(town)
@@ -106,7 +98,7 @@ def test_a_swap_that_is_faster_is_told_as_such(town: SandboxInfo) -> None:
     with withheld(town):
         order_id, raw, nonce = opened(town, 7)
         child = started(town, 7, order_id, nonce)
-        let_another_relay_mine(town, raw)
+        give_to_backup(town.settings_file, raw)
         out, err = child.communicate(timeout=LONG_S)
     assert child.returncode == 1, out + err
     answer = json.loads(out)
