@@ -139,9 +139,16 @@ def tracker_role(parts: Container) -> str:
 
 
 def _warnings(parts: Container) -> dict[str, str]:
-    """Return by relay what it answered instead of taking a transaction, in its words."""
-    relays = parts.outside.relays.values()
-    return {f"relay {one.name}": one.last_miss[1] for one in relays if one.last_miss}
+    """Return by relay that it does not answer, or what it answered instead of taking a transaction,
+    in its words.
+    """
+    warnings = {}
+    for relay in parts.outside.relays.values():
+        if relay.silence:
+            warnings[f"relay {relay.name}"] = f"it does not answer: {relay.silence}"
+        elif relay.last_miss:
+            warnings[f"relay {relay.name}"] = relay.last_miss[1]
+    return warnings
 
 
 async def _checks(parts: Container, reach: ConnectivityProbe, probe: ProbeRelays) -> dict[str, str]:
