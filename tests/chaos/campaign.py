@@ -9,7 +9,13 @@ from tests import loopback
 from tests.chaos.clients import Promised, Trader
 from tests.chaos.environment import EXPIRY_S, CampaignEnvironment, running_environment
 from tests.chaos.fault_injection import Faults, Killer, Reorgs
-from tests.chaos.invariants import StoredState, faults_of, read_chain, read_stored_state
+from tests.chaos.invariants import (
+    StoredState,
+    faults_of,
+    may_go_on,
+    read_chain,
+    read_stored_state,
+)
 from tests.chaos.told_events import StreamReader, read_both, told_faults
 
 CLIENTS = 5
@@ -128,7 +134,7 @@ async def settled(stage: CampaignEnvironment, promised: Promised) -> list[str]:
         await stage.sandbox.builder.mine(1)
         await asyncio.sleep(0.25)
         books = read_stored_state(stage.database)
-        if time.monotonic() < until and books.open:
+        if time.monotonic() < until and not all(map(may_go_on, books.open)):
             continue
         faults = faults_of(stage, promised, books, await read_chain(stage.sandbox.chain.rpc, books))
         held = 0 if faults else held + 1

@@ -1,6 +1,7 @@
 """What must be true afterwards: the database, the API and the canonical chain tell one story."""
 
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -22,6 +23,8 @@ from tests.chaos.clients import Promised
 from tests.chaos.environment import CampaignEnvironment
 
 _CHUNK = 200
+_NOTICED_S = 20
+"""Within this time after a deadline the service has looked at the order again."""
 Row = Mapping[str, Any]
 
 
@@ -113,12 +116,28 @@ def faults_of(
     """Return everything that is not as it must be, in words."""
     return [
         *_broken_promises(promised, books),
-        *(f"{row['order_id']} is stuck in {row['status']}" for row in books.open),
+        *_stuck(books, chain),
         *(text for row in books.orders for text in _lies(row, chain)),
         *(text for row in books.orders for text in _gaps(row, books.diaries[row["order_id"]])),
         *_mined_twice(chain),
         *_leaks(stage, books),
     ]
+
+
+def may_go_on(row: Row) -> bool:
+    """Return whether an open order may still be executed: its router's deadline is not over.
+
+    Blocks of a campaign come faster than their times, so deadlines are ahead of the clock, and an
+    order that its relay lost ends only when both are past it.
+    """
+    return row["deadline_s"] is not None and time.time() <= row["deadline_s"] + _NOTICED_S
+
+
+def _stuck(books: StoredState, chain: ChainRecord) -> Iterator[str]:
+    for row in books.open:
+        is_free = chain.nonces[row["wallet"]] <= int(row["nonce"])
+        if not (is_free and may_go_on(row)):
+            yield f"{row['order_id']} is stuck in {row['status']}"
 
 
 def _broken_promises(promised: Promised, books: StoredState) -> Iterator[str]:
