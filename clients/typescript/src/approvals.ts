@@ -72,7 +72,7 @@ export async function requireMayApprove(
   if (request.nonce !== undefined)
     throw new QuoteDeclined(
       "the swap needs an approval first, which would take a nonce too, and only nonce" +
-        ` ${request.nonce} may be signed: approve ${router} by itself, or leave nonce out`,
+        ` ${request.nonce} may be signed: once no order of the wallet is open, swap without nonce`,
     );
   if (request.replace) return;
   const { wallet } = request;

@@ -243,8 +243,8 @@ def require_approvable(
     if request.nonce is not None:
         raise QuoteDeclined(
             f"the swap needs an approval first, which would take a nonce too, and only nonce"
-            f" {request.nonce} may be signed: approve {router} by itself, or leave nonce (--nonce)"
-            " out"
+            f" {request.nonce} may be signed: once no order of the wallet is open, swap without"
+            " nonce (--nonce)"
         )
     if not request.replace:
         purpose = "the approval that this swap needs"
