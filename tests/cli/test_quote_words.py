@@ -67,7 +67,7 @@ def test_a_refusal_names_the_option(
     ("options", "says"),
     [
         (("--max-fee", "0.000001"), "--max-fee"),
-        (("--nonce", "7"), "leave --nonce out"),
+        (("--nonce", "7"), "swap without --nonce"),
         (("--max-impact", "0.0001"), "--max-impact"),
         (("--approve", "never"), "--approve is never"),
     ],
