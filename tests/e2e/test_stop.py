@@ -158,8 +158,8 @@ def test_a_database_that_is_away_does_not_hold_up_the_end(
             assert set(unserved) <= {503, None}
 
 
-BLOCK, TOKENS = "eth_getBlockByNumber", "eth_call"
-"""What the tracker asks first, and a quote."""
+BLOCK, TOKENS = "eth_getBlockByNumber", "C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
+"""What the tracker asks first, and a quote: readiness makes other calls of contracts."""
 
 
 def test_a_hanging_node_holds_up_no_quote(
