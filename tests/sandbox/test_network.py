@@ -1,7 +1,6 @@
 """The whole network over HTTP: control API, the node's faults, and the stop."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -13,23 +12,6 @@ from quietswap.sandbox.network import SandboxNetwork, running_network
 from tests import loopback
 from tests.sandbox.network_client import Control, payment, rpc, send
 from tests.waiting import WITHIN_S
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(paused=True) as running:
-        yield running
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as client:
-        yield client
-
-
-@pytest.fixture
-def control(http: httpx.AsyncClient, sandbox: SandboxNetwork) -> Control:
-    return Control(http, sandbox)
 
 
 async def test_faults_are_switched_over_http(

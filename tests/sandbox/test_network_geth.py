@@ -1,12 +1,8 @@
 """The sandbox's node answers as geth where anvil accepts more, or has other words."""
 
-from collections.abc import AsyncIterator
-
 import httpx
-import pytest
 
-from quietswap.sandbox.network import SandboxNetwork, running_network
-from tests import loopback
+from quietswap.sandbox.network import SandboxNetwork
 from tests.sandbox.geth_refusals import (
     ALICE,
     ANSWERS,
@@ -22,19 +18,6 @@ from tests.sandbox.geth_refusals import (
     time,
 )  # fmt: skip
 from tests.sandbox.network_client import Control, rpc
-from tests.waiting import WITHIN_S
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(paused=True) as running:
-        yield running
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as client:
-        yield client
 
 
 async def test_refusals_are_those_of_geth(sandbox: SandboxNetwork, http: httpx.AsyncClient) -> None:

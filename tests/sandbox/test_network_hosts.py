@@ -1,29 +1,15 @@
 """Every port of the sandbox rejects a Host other than loopback (DNS rebinding)."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 
 from quietswap.sandbox.http_server import is_loopback
-from quietswap.sandbox.network import SandboxNetwork, running_network
-from tests import loopback
+from quietswap.sandbox.network import SandboxNetwork
 from tests.sandbox.network_client import payment, rpc
 
 FOREIGN = {"Host": "evil.example"}
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(paused=True) as running:
-        yield running
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with loopback.AsyncClient(trust_env=False) as client:
-        yield client
 
 
 @pytest.mark.parametrize(

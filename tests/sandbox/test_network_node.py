@@ -3,32 +3,11 @@
 import gzip
 import itertools
 import json
-from collections.abc import AsyncIterator
 
 import httpx
-import pytest
 
-from quietswap.sandbox.network import SandboxNetwork, running_network
-from tests import loopback
+from quietswap.sandbox.network import SandboxNetwork
 from tests.sandbox.network_client import Control, payment, rpc, send
-from tests.waiting import WITHIN_S
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(paused=True) as running:
-        yield running
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with loopback.AsyncClient(timeout=WITHIN_S, trust_env=False) as client:
-        yield client
-
-
-@pytest.fixture
-def control(http: httpx.AsyncClient, sandbox: SandboxNetwork) -> Control:
-    return Control(http, sandbox)
 
 
 async def test_the_node_answers_batches_and_nonsense(

@@ -1,7 +1,6 @@
 """The stand-ins for DefiLlama and CoinGecko: formats, pool prices, faults."""
 
 import time
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -10,15 +9,9 @@ import pytest
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts import addresses as contract_addresses
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, FEE, POOLS, USDC, WBTC, WETH
-from quietswap.sandbox.network import SandboxNetwork, running_network
+from quietswap.sandbox.network import SandboxNetwork
 from tests import loopback
 from tests.sandbox.accounts import give, send
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[SandboxNetwork]:
-    async with running_network(paused=True) as running:
-        yield running
 
 
 async def _llama(sandbox: SandboxNetwork, *coins: str) -> dict[str, Any]:
