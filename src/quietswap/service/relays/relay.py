@@ -62,6 +62,8 @@ class Relay:
         """As it is displayed."""
         self.last_miss: tuple[int, str] | None = None
         """When and why it took nothing, with its words; None once it has taken one."""
+        self.silence: str | None = None
+        """Why it did not answer the last probe; None if it did, and before the first."""
         self._base = _checked_url(base_url)
         parts = urlsplit(self._base)
         self._shown = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
@@ -73,8 +75,6 @@ class Relay:
         self._circuit = CircuitBreaker(clock, failures=_FAILURES, pause_s=_PAUSE_S)
         self._taking = CircuitBreaker(clock, failures=_FAILURES, pause_s=_PAUSE_S)
         self._elsewhere = CircuitBreaker(clock, pause_s=_PAUSE_S)
-        self._silent = CircuitBreaker(clock, pause_s=_PAUSE_S)
-        self._silence = ""
         self.has_recovered = False
         """Whether it took a transaction after it was down, here or elsewhere."""
 
@@ -82,11 +82,6 @@ class Relay:
     def is_up(self) -> bool:
         """Return False while its circuit is open, or after several answers that took nothing."""
         return not (self.down_for_s or self._elsewhere.is_open)
-
-    @property
-    def silence(self) -> str | None:
-        """Return why it did not answer the last probe; None if it did, or if that is 30 s ago."""
-        return self._silence if self._silent.is_open else None
 
     @property
     def is_answering(self) -> bool:
@@ -112,14 +107,10 @@ class Relay:
             reply = await self._post(url, "eth_chainId", timeout_s=timeout_s)
         except HttpError as trouble:
             is_unreached = isinstance(trouble, ConnectionFailed) and trouble.not_sent
-            self._heard("no connection" if is_unreached else str(trouble))
+            self.silence = "no connection" if is_unreached else str(trouble)
             raise
-        self._heard(f"status {reply.status}" if reply.status >= _SERVER_ERROR else "")
+        self.silence = f"status {reply.status}" if reply.status >= _SERVER_ERROR else None
         return reply
-
-    def _heard(self, silence: str) -> None:
-        self._silence = silence
-        self._silent.open_for(_PAUSE_S if silence else 0)
 
     def drops_reverts(self, kind: EndpointType) -> bool:
         """Return whether the relay promises not to include transactions that would revert."""
@@ -178,8 +169,7 @@ class Relay:
         if answer.serves:
             self.has_recovered |= not self.is_up or self._taking.is_tripped
             self._taking.record_success()
-            self.last_miss = None
-            self._heard("")
+            self.last_miss = self.silence = None
         elif answer.serves is False:
             self._taking.record_failure()
             self.last_miss = (self._clock.now_ms(), answer.said or answer.reason)
