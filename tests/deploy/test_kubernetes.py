@@ -68,7 +68,7 @@ def test_kubernetes_adds_no_variables_the_service_would_refuse() -> None:
 
 
 def test_probes_ask_pages_that_exist() -> None:
-    pages = (ROOT / "src/quietswap/service/server/operator.py").read_text("utf-8")
+    pages = (ROOT / "src/quietswap/service/server/readiness.py").read_text("utf-8")
     found = container("Deployment")
     for probe in ("startupProbe", "livenessProbe"):
         assert found[probe]["httpGet"] == {"path": "/healthz", "port": "http"}

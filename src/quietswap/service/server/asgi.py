@@ -30,8 +30,8 @@ from quietswap.service.server.certificates import expires_at
 from quietswap.service.server.connections import ConnectionLimits, most_connections
 from quietswap.service.server.container import Container, open_container
 from quietswap.service.server.garbage_collection import settle
-from quietswap.service.server.operator import operator_pages, readiness, start_watch
 from quietswap.service.server.operator_view import is_enabled, operator_view, start_figures
+from quietswap.service.server.readiness import operator_pages, readiness, start_watch
 from quietswap.service.server.settings import load
 from quietswap.service.server.shutdown import run_until_end, until_stopped
 from quietswap.service.server.traces import start_traces

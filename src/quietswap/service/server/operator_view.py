@@ -27,7 +27,7 @@ from quietswap.service.operator.read_figures import ReadFigures
 from quietswap.service.operator.sessions import OperatorSessions
 from quietswap.service.server import token_catalogue
 from quietswap.service.server.container import Container
-from quietswap.service.server.operator import tracker_role
+from quietswap.service.server.readiness import tracker_role
 from quietswap.service.server.shutdown import run_until_end
 from quietswap.service.server.web import is_local, is_secure, is_web_enabled
 from quietswap.service.settings import Settings

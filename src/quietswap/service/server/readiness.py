@@ -1,4 +1,4 @@
-"""The operator's pages: readiness and metrics."""
+"""Readiness, the gauges of it, and the pages /readyz and /metrics."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
