@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi.checks import response_schema_conformance
 
-from quietswap.rules.amounts import UINT256_MAX
+from quietswap.rules.amounts import AMOUNT_MAX
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.wire import MAX_BALANCE_TOKENS
 from quietswap.service.api.parsing.body import Field, body_fields
@@ -42,7 +42,7 @@ def teach(schema: BaseSchema) -> None:
     schemathesis.openapi.format(
         "eip55-list", st.lists(_eip55, min_size=1, max_size=MAX_BALANCE_TOKENS).map(",".join)
     )
-    schemathesis.openapi.format("uint256", st.integers(1, UINT256_MAX).map(str))
+    schemathesis.openapi.format("uint256", st.integers(1, AMOUNT_MAX).map(str))
     schemathesis.openapi.format("iso8601", _times.map(lambda time: f"{time.isoformat()}Z"))
     schemathesis.openapi.format("ether", st.decimals(1, 10**6, places=18).map(lambda d: f"{d:f}"))
     for hook in (filter_query, filter_path_parameters, filter_headers, filter_body, filter_case):

@@ -22,7 +22,7 @@ NOT_DIGITS = ["1e18", "+1", " 1", "1 ", "1_000", "٣", "0x10", "NaN", "Infinity"
 BOUND_S = 5
 """Of this process's own work, whatever else the machine does."""
 
-BAD_UNITS = [*NOT_DIGITS, "0", "00", str(2**256), LONG]
+BAD_UNITS = [*NOT_DIGITS, "0", "00", str(2**255), str(2**256), LONG]
 BAD_ETHER = ["1e18", "+1", " 1", "1_000", "٣", "0x10", "NaN", "-1", "", ".5", "5.", "1.2.3", "0",
              "0.0", "1,5", "0." + "0" * 18 + "1", "1" + "0" * 60, HUGE,
              "0." + HUGE, "1\x00"]  # fmt: skip

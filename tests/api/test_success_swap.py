@@ -113,7 +113,7 @@ async def test_a_swap_quote_asks_with_the_defaults(
 async def test_a_swap_quote_asks_with_what_was_given(
     client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:
-    largest = 2**256 - 1
+    largest = 2**255 - 1
     await requests.ask(
         client, requests.QUOTE, sellAmount=str(largest), slippageBps="5000", chainId="1"
     )

@@ -2,7 +2,8 @@
 
 import pytest
 
-from quietswap.rules.trial import storage_slots
+from quietswap.rules.amounts import AMOUNT_MAX
+from quietswap.rules.trial import next_block, storage_slots
 from quietswap.rules.trial.storage_slots import (
     OPENZEPPELIN_5,
     PLACES,
@@ -71,3 +72,10 @@ def test_only_the_difference_is_added(
     stored: int, current: int, needed: int, word: int | None
 ) -> None:
     assert storage_slots.raised_slot(stored, current, needed) == word
+
+
+@pytest.mark.parametrize("amount", [1, AMOUNT_MAX // 5, AMOUNT_MAX])
+def test_an_amount_that_may_be_sold_is_written_below_the_flag(amount: int) -> None:
+    """The top bit of a balance of USDC says that its owner is blacklisted."""
+    most = next_block.plausible_amount(amount, lambda end: end - 1)
+    assert amount <= most < 2**255

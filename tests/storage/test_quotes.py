@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from quietswap.rules.amounts import UINT256_MAX
+from quietswap.rules.amounts import AMOUNT_MAX
 from quietswap.rules.clients import ClientLimits
 from quietswap.rules.quotes.issued_quote import (
     CancelOrderTerms,
@@ -23,7 +23,7 @@ from tests.storage.examples import OTHER_WALLET, ROUTER, T0, WALLET, a_quote, so
 from tests.storage.watched import Watched
 
 _SWAP = QuoteKind.SWAP
-_WRAP = WrapOrderTerms(WrapOperation.UNWRAP, UINT256_MAX)
+_WRAP = WrapOrderTerms(WrapOperation.UNWRAP, AMOUNT_MAX)
 
 
 async def test_a_quote_comes_back_exactly(storage: Storage) -> None:

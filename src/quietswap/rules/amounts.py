@@ -1,6 +1,10 @@
 """Amounts: integers in smallest units inside, decimal strings outside. No float anywhere."""
 
 UINT256_MAX = 2**256 - 1
+AMOUNT_MAX = 2**255 - 1
+"""The most of a token that a trade can name: pools take amounts as int256 (`toInt256` in
+https://github.com/Uniswap/v3-core/blob/main/contracts/libraries/SafeCast.sol), and the top bit of
+a balance may be a flag, as in USDC, so more cannot be simulated."""
 _MAX_DIGITS = 78
 _ETHER_DECIMALS = 18
 _WEI = 10**18
@@ -18,13 +22,13 @@ def _digits(text: str) -> bool:
 def _bounded(amount: int, unit: str = "") -> int:
     if amount == 0:
         raise BadAmount("the amount must be greater than zero")
-    if amount > UINT256_MAX:
-        raise BadAmount(f"the amount is larger than 2^256 - 1{unit}")
+    if amount > AMOUNT_MAX:
+        raise BadAmount(f"the amount is larger than 2^255 - 1{unit}")
     return amount
 
 
 def parse_units(text: str) -> int:
-    """Return a positive amount in smallest units, 1 to 2**256 - 1.
+    """Return a positive amount in smallest units, 1 to 2**255 - 1.
 
     Only decimal digits are accepted: no sign, exponent, blank, underscore or non-ASCII digit. The
     length is checked before the conversion, so a million digits cost nothing. Raises BadAmount.
@@ -32,7 +36,7 @@ def parse_units(text: str) -> int:
     if not _digits(text):
         raise BadAmount("an amount in smallest units is written with decimal digits only")
     if len(text) > _MAX_DIGITS:
-        raise BadAmount("the amount is larger than 2^256 - 1")
+        raise BadAmount("the amount is larger than 2^255 - 1")
     return _bounded(int(text))
 
 
@@ -44,7 +48,7 @@ def parse_ether(text: str) -> int:
     if len(fraction) > _ETHER_DECIMALS:
         raise BadAmount("an ETH amount has at most 18 decimals")
     if len(whole) > _MAX_DIGITS:
-        raise BadAmount("the amount is larger than 2^256 - 1 wei")
+        raise BadAmount("the amount is larger than 2^255 - 1 wei")
     return _bounded(int(whole) * _WEI + int(fraction.ljust(_ETHER_DECIMALS, "0")), " wei")
 
 

@@ -4470,7 +4470,7 @@ export interface operations {
                  */
                 buyToken: string;
                 /**
-                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1. Required, unless minBuyAmount stands in its place.
+                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^255 - 1. Required, unless minBuyAmount stands in its place.
                  * @example 1000000000000000000
                  */
                 sellAmount?: string;
@@ -4490,7 +4490,7 @@ export interface operations {
                  */
                 slippageBps?: number;
                 /**
-                 * @description In the place of sellAmount: the least that must arrive, in the buy token's smallest units, 1 to 2^256 - 1. The quote has the least sellAmount found with at most three quotes whose minBuyAmount is at least this.
+                 * @description In the place of sellAmount: the least that must arrive, in the buy token's smallest units, 1 to 2^255 - 1. The quote has the least sellAmount found with at most three quotes whose minBuyAmount is at least this.
                  * @example 3000000000
                  */
                 minBuyAmount?: string;
@@ -4723,7 +4723,7 @@ export interface operations {
                  */
                 buyToken: string;
                 /**
-                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1. Required, unless minBuyAmount stands in its place.
+                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^255 - 1. Required, unless minBuyAmount stands in its place.
                  * @example 1000000000000000000
                  */
                 sellAmount?: string;
@@ -4743,7 +4743,7 @@ export interface operations {
                  */
                 slippageBps?: number;
                 /**
-                 * @description In the place of sellAmount: the least that must arrive, in the buy token's smallest units, 1 to 2^256 - 1. The quote has the least sellAmount found with at most three quotes whose minBuyAmount is at least this.
+                 * @description In the place of sellAmount: the least that must arrive, in the buy token's smallest units, 1 to 2^255 - 1. The quote has the least sellAmount found with at most three quotes whose minBuyAmount is at least this.
                  * @example 3000000000
                  */
                 minBuyAmount?: string;
@@ -7712,7 +7712,7 @@ export interface operations {
                  */
                 buyToken: string;
                 /**
-                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1.
+                 * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^255 - 1.
                  * @example 1000000000000000000
                  */
                 sellAmount: string;

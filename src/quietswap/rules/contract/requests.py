@@ -33,7 +33,7 @@ _SellToken = Annotated[AddressText, doc("Token to sell, EIP-55; native ETH is re
 _BuyToken = Annotated[
     AddressText, doc("Token to buy, EIP-55; must differ from sellToken.", base.USDC)
 ]
-_SELL_AMOUNT = "Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^256 - 1."
+_SELL_AMOUNT = "Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^255 - 1."
 _UINT256 = {"format": "uint256", "pattern": base.UINT256_PATTERN}
 _OPERATIONS = [operation.value for operation in WrapOperation]
 
@@ -78,7 +78,7 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
         str | None,
         doc(
             "In the place of sellAmount: the least that must arrive, in the buy token's smallest"
-            " units, 1 to 2^256 - 1. The quote has the least sellAmount found with at most three"
+            " units, 1 to 2^255 - 1. The quote has the least sellAmount found with at most three"
             " quotes whose minBuyAmount is at least this.",
             "3000000000",
             type="string",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from quietswap.rules.amounts import AMOUNT_MAX
 from quietswap.rules.trial.codec import hex_word
 from quietswap.rules.tx.address import Address, from_any_case
 
@@ -133,12 +134,12 @@ def unused_address(below: RandBelow) -> bytes:
 
 
 def plausible_amount(needed: int, below: RandBelow) -> int:
-    """Return a random amount above `needed`, up to five times as much.
+    """Return a random amount above `needed`, up to five times as much, but no more than can exist.
 
     The exact amount, or any constant, would let a contract detect the simulation.
     """
     spread = max(needed, 1000) << below(3)
-    return needed + 1 + below(spread)
+    return min(needed + 1 + below(spread), AMOUNT_MAX)
 
 
 def plausible_wei(needed: int, below: RandBelow) -> int:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from quietswap.rules.amounts import UINT256_MAX
+from quietswap.rules.amounts import AMOUNT_MAX
 from quietswap.rules.chain.records import (
     AccountState,
     ChainReader,
@@ -187,7 +187,7 @@ class QuoteSwap:
                     raise
                 break
             tried = [TriedAmount(quote.sell_amount, quote.min_buy_amount) for quote in quotes]
-            amount = min(at_least.next_sell_amount(goal, tried), UINT256_MAX)
+            amount = min(at_least.next_sell_amount(goal, tried), AMOUNT_MAX)
             if at_least.is_close(goal, tried[-1]) or amount in (
                 quote.sell_amount for quote in quotes
             ):
@@ -203,7 +203,7 @@ class QuoteSwap:
         reverse = IndicativePriceRequest(ask.buy_token, ask.sell_token, goal.min_buy_amount)
         price = await observe.in_phase("amount", self.price(key, reverse))
         amount = at_least.first_sell_amount(price.best.buy_amount, ask.slippage_bps)
-        return min(amount, UINT256_MAX)
+        return min(amount, AMOUNT_MAX)
 
     async def _quote(self, key: ApiKey, ask: SwapQuoteRequest, sell_amount: int) -> SwapQuote:
         sell, buy, head = await observe.in_phase("tokens", self._tokens_and_head(ask))
