@@ -1,6 +1,7 @@
 """How often a request waits for the node: each of these reads is one batch.
 
-`chain/test_dry_run.py` and `chain/test_wallet_trips.py` hold that.
+`chain/test_dry_run.py` and `chain/test_wallet_trips.py` hold that. `quoting/test_new_token.py` has
+the first quote of a token, `client/test_trips.py` and `cli/test_trips.py` the trips of a client.
 """
 
 from collections import Counter

@@ -61,6 +61,9 @@ class OneSimulation:
     async def tokens(self, *addresses: Address) -> list[Token]:
         return [Token(address, 18 if address == WETH else 6) for address in addresses]
 
+    def has_read(self, *addresses: Address) -> bool:
+        return True
+
     async def prepare_simulation(
         self, request: RouteRequest, spenders: Sequence[Address]
     ) -> "OneSimulation":

@@ -234,6 +234,9 @@ class ChainReader(Protocol):
     async def tokens(self, *addresses: Address) -> list[Token | None]:
         """Return the same of a few, in order. One round trip; none if all are cached."""
 
+    def has_read(self, *addresses: Address) -> bool:
+        """Return whether `tokens` returns them without a round trip."""
+
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
         """Return head, nonce, ETH, token balance and allowance in one round trip."""
 

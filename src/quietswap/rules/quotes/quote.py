@@ -12,6 +12,9 @@ from quietswap.rules.tokens.token import Token, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 
+UNREAD_DECIMALS = -1
+"""Of a token that is still read while sources are asked; `VendorAdapter.needs_decimals` waits."""
+
 
 @dataclass(frozen=True, slots=True)
 class RouteRequest:

@@ -198,6 +198,9 @@ class NodeChain:
             known[address] = self._tokens[address] = token
         return [known[address] for address in addresses]
 
+    def has_read(self, *addresses: Address) -> bool:
+        return all(address in self._tokens for address in addresses)
+
     async def _beside_head(self, calls: Sequence[RpcCall]) -> list[Result]:
         """Return the results of calls; the head that a quote needs next is read with them."""
         if not calls:

@@ -10,7 +10,6 @@ from quietswap.rules.amounts import BPS
 from quietswap.rules.chain.records import ChainReader
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.base import RequestError
-from quietswap.rules.errors.requests import InvalidTokenAddress
 from quietswap.rules.quotes import indicative_price, scoring
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, SourceOutcome, SourceReport
 from quietswap.rules.quotes.request import IndicativePriceRequest
@@ -100,10 +99,6 @@ class QuotePrice:
             tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token),
             self.chain.head(),
         )
-        if sell.address == buy.address:
-            raise InvalidTokenAddress(
-                field="buyToken", provided=buy.address, reason="both tokens are the same"
-            )
         asked_at_ms = self.clock.now_ms()
         request = indicative_price.SourcePriceRequest(
             sell, buy, ask.sell_amount, max(head.next_base_fee, 1)

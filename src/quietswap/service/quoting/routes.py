@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from quietswap.rules.chain.records import ChainReader, PreparedSimulation
 from quietswap.rules.errors.base import Details, InsufficientLiquidity, ServiceUnavailable
-from quietswap.rules.errors.requests import TokenNotSupported
+from quietswap.rules.errors.requests import InvalidTokenAddress, TokenNotSupported
 from quietswap.rules.quotes.at_least import AtLeast
 from quietswap.rules.quotes.mev import MAJORS
 from quietswap.rules.quotes.quote import (
+    NoRoute,
+    NoRouteReason,
     Route,
     RouteRequest,
     SourceOutcome,
@@ -73,10 +75,13 @@ class CollectRoutes:
         client_id: str,
         request: RouteRequest,
         verified: Callable[[Candidate], None] | None = None,
+        reading: "asyncio.Future[RouteRequest] | None" = None,
     ) -> CollectedRoutes:
         """Return the routes of all sources that answered in time.
 
-        Raises NodeUnavailable if the wallet's state cannot be read.
+        `reading` becomes `request` with tokens that were not read before; until then only sources
+        are asked that need no decimals. Its error is the caller's to raise: nothing is collected
+        then. Raises NodeUnavailable if the wallet's state cannot be read.
         """
         key = (
             client_id,
@@ -87,15 +92,22 @@ class CollectRoutes:
             request.slippage_bps,
             verified,
         )
-        return await self._in_flight(key, lambda: self._collect(client_id, request, verified))
+        return await self._in_flight(
+            key, lambda: self._collect(client_id, request, verified, reading)
+        )
 
     async def _collect(
-        self, client_id: str, request: RouteRequest, verified: Callable[[Candidate], None] | None
+        self,
+        client_id: str,
+        request: RouteRequest,
+        verified: Callable[[Candidate], None] | None,
+        reading: "asyncio.Future[RouteRequest] | None",
     ) -> CollectedRoutes:
-        wallet = observe.in_phase("wallet", self._wallet(request))
+        wallet = observe.in_phase("wallet", self._wallet(request, reading))
         preparing = asyncio.create_task(wallet)  # read while the source requests are in flight
+        preparing.add_done_callback(lambda task: task.cancelled() or task.exception())
         try:
-            answers, verdicts = await self._asked(client_id, request, preparing, verified)
+            answers, verdicts = await self._asked(client_id, request, preparing, verified, reading)
             prepared = await preparing
         finally:
             preparing.cancel()
@@ -110,8 +122,13 @@ class CollectRoutes:
             prepared,
         )
 
-    async def _wallet(self, request: RouteRequest) -> PreparedSimulation:
-        await asyncio.sleep(0)  # a turn of the loop, in which the sources are asked
+    async def _wallet(
+        self, request: RouteRequest, reading: "asyncio.Future[RouteRequest] | None"
+    ) -> PreparedSimulation:
+        if reading is None:
+            await asyncio.sleep(0)  # a turn of the loop, in which the sources are asked
+        else:
+            request = await asyncio.shield(reading)  # its storage layout is read with the token
         return await self._verify.prepare_simulation(request)
 
     async def _asked(
@@ -120,9 +137,12 @@ class CollectRoutes:
         request: RouteRequest,
         preparing: "asyncio.Task[PreparedSimulation]",
         verified: Callable[[Candidate], None] | None,
+        reading: "asyncio.Future[RouteRequest] | None",
     ) -> tuple[list[SourceAnswer[Route]], list[VerificationResult]]:
         def ask(adapter: VendorAdapter) -> Awaitable[Route]:
-            return adapter.route(request)
+            if reading is None or not adapter.needs_decimals:
+                return adapter.route(request)
+            return _when_read(adapter, reading)
 
         def unfit(adapter: VendorAdapter) -> str | None:
             least, most = adapter.slippage_bps
@@ -150,6 +170,13 @@ class CollectRoutes:
             await routes.settled()
 
 
+async def _when_read(adapter: VendorAdapter, reading: "asyncio.Future[RouteRequest]") -> Route:
+    await asyncio.wait([reading])
+    if reading.cancelled() or reading.exception() is not None:
+        raise NoRoute(NoRouteReason.TOKEN_UNKNOWN, "not asked: the token could not be read")
+    return await adapter.route(reading.result())
+
+
 def _report(answer: SourceAnswer[Route], verdict: VerificationResult | None) -> SourceReport:
     if answer.miss is not None or verdict is None:
         return answer.missed()
@@ -164,18 +191,24 @@ def _report(answer: SourceAnswer[Route], verdict: VerificationResult | None) -> 
     )
 
 
+def require_tradable(policy: TokenPolicy, sell: Address, buy: Address) -> None:
+    """Raise TokenNotSupported if the operator's lists refuse one, InvalidTokenAddress if equal."""
+    for address in (sell, buy):
+        reason = policy.refusal(address)
+        if reason:
+            raise TokenNotSupported(token=address, reason=reason)
+    if sell == buy:
+        raise InvalidTokenAddress(field="buyToken", provided=buy, reason="both tokens are the same")
+
+
 async def tradable_tokens(
     chain: ChainReader, policy: TokenPolicy, sell: Address, buy: Address
 ) -> tuple[Token, Token]:
     """Return decimals and symbol of both; nothing is awaited if the chain has them cached.
 
-    Raises TokenNotSupported if the operator's lists refuse one or it is not an ERC-20, and
-    NodeUnavailable.
+    Raises as `require_tradable`, TokenNotSupported if one is not an ERC-20, and NodeUnavailable.
     """
-    for address in (sell, buy):
-        reason = policy.refusal(address)
-        if reason:
-            raise TokenNotSupported(token=address, reason=reason)
+    require_tradable(policy, sell, buy)
     sell_token, buy_token = await chain.tokens(sell, buy)
     return _known(sell_token, sell, "sellToken"), _known(buy_token, buy, "buyToken")
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -18,7 +19,7 @@ from quietswap.rules.chain.records import (
 )
 from quietswap.rules.clients import ApiKey, to_cents
 from quietswap.rules.errors.base import RequestError
-from quietswap.rules.errors.requests import InvalidTokenAddress, TokenNotSupported
+from quietswap.rules.errors.requests import TokenNotSupported
 from quietswap.rules.orders.checks import CONTRACT_NOTE, is_contract
 from quietswap.rules.orders.nonces import OwnNonces, next_nonce
 from quietswap.rules.orders.tracking import deadline_base_s
@@ -27,6 +28,7 @@ from quietswap.rules.quotes.at_least import AtLeast, TriedAmount
 from quietswap.rules.quotes.issued_quote import issued_swap
 from quietswap.rules.quotes.quote import (
     FEE_MAY_RISE,
+    UNREAD_DECIMALS,
     AlternativeRoute,
     BatchForm,
     Route,
@@ -62,6 +64,7 @@ from quietswap.service.quoting.routes import (
     CollectRoutes,
     minimum_not_reached,
     no_route_error,
+    require_tradable,
     tradable_tokens,
 )
 from quietswap.service.quoting.source_pauses import SourcePauses
@@ -127,7 +130,12 @@ class SwapQuotePolicy:
 class _QuoteContext:
     nonces: OwnNonces
     rates: scoring.UsdRates
-    reference: int | None
+    by_pools: Sequence[Decimal | None]
+
+    def reference(self, request: RouteRequest) -> int | None:
+        return scoring.reference_amount(
+            request.sell, request.sell_amount, request.buy, self.by_pools
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,19 +207,23 @@ class QuoteSwap:
 
     async def _first_amount(self, key: ApiKey, ask: SwapQuoteRequest, goal: AtLeast) -> int:
         """Return what the goal sells for in the other direction; less than what has to be sold."""
-        await self._tokens_and_head(ask)  # an error names the parameters of this direction
+        # an error names the parameters of this direction
+        await tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token)
         reverse = IndicativePriceRequest(ask.buy_token, ask.sell_token, goal.min_buy_amount)
         price = await observe.in_phase("amount", self.price(key, reverse))
         amount = at_least.first_sell_amount(price.best.buy_amount, ask.slippage_bps)
         return min(amount, AMOUNT_MAX)
 
     async def _quote(self, key: ApiKey, ask: SwapQuoteRequest, sell_amount: int) -> SwapQuote:
-        sell, buy, head = await observe.in_phase("tokens", self._tokens_and_head(ask))
-        request = self._request(ask, sell_amount, sell, buy, head)
-        reading = observe.in_phase("prices", self._context(key, request, head))
-        context_task = asyncio.create_task(reading)
+        request, head, reading = await observe.in_phase("tokens", self._tokens(ask, sell_amount))
+        prices = observe.in_phase("prices", self._context(key, request, head))
+        context_task = asyncio.create_task(prices)
+        asking = self.collect_routes(key.client_id, request, ask.verified, reading)
         try:
-            collected = await self.collect_routes(key.client_id, request, ask.verified)
+            if reading is None:
+                collected = await asking
+            else:
+                request, collected = await _both(reading, asking)
             context = await context_task
         finally:
             context_task.cancel()
@@ -220,14 +232,27 @@ class QuoteSwap:
         quote = self._compose(request, collected, context, head)
         return replace(quote, batch=await batched_form(quote, collected))
 
-    async def _tokens_and_head(self, ask: SwapQuoteRequest) -> tuple[Token, Token, Head]:
-        """Read one after the other: nearly always both are cached, and nothing is waited for."""
-        sell, buy = await tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token)
-        if sell.address == buy.address:
-            raise InvalidTokenAddress(
-                field="buyToken", provided=buy.address, reason="both tokens are the same"
-            )
-        return sell, buy, await self.chain.head(max_age_s=_GAS_PRICE_MAX_AGE_S)
+    async def _tokens(
+        self, ask: SwapQuoteRequest, sell_amount: int
+    ) -> "tuple[RouteRequest, Head, asyncio.Future[RouteRequest] | None]":
+        """Return the request and the head; nearly always all is cached, and nothing is waited for.
+
+        A token that was not read yet is read beside the sources: the future has the whole request.
+        """
+        pair = ask.sell_token, ask.buy_token
+        require_tradable(self.tokens, *pair)
+        head = await self.chain.head(max_age_s=_GAS_PRICE_MAX_AGE_S)
+
+        async def whole() -> RouteRequest:
+            tokens = await tradable_tokens(self.chain, self.tokens, *pair)
+            return self._request(ask, sell_amount, *tokens, head)
+
+        if self.chain.has_read(*pair):
+            return await whole(), head, None
+        reading = asyncio.create_task(whole())  # not cancelled: another caller may share its routes
+        reading.add_done_callback(lambda task: task.cancelled() or task.exception())
+        sell, buy = (Token(address, UNREAD_DECIMALS) for address in pair)
+        return self._request(ask, sell_amount, sell, buy, head), head, reading
 
     def _request(
         self, ask: SwapQuoteRequest, sell_amount: int, sell: Token, buy: Token, head: Head
@@ -251,8 +276,7 @@ class QuoteSwap:
         prices = await self.prices.usd(WETH, sell.address, buy.address)
         by_pools = await self.prices.by_pools(sell.address, buy.address)  # `usd` reads them, too
         await require_no_fork(self.chain, head.time)
-        reference = scoring.reference_amount(sell, request.sell_amount, buy, by_pools)
-        return _QuoteContext(nonces, scoring.UsdRates(*prices), reference)
+        return _QuoteContext(nonces, scoring.UsdRates(*prices), by_pools)
 
     def _compose(
         self, request: RouteRequest, collected: CollectedRoutes, context: _QuoteContext, head: Head
@@ -266,7 +290,8 @@ class QuoteSwap:
             scoring.first_approval_gas(is_amsterdam=head.is_amsterdam),
         )
         market = scoring.without_contradicted_prices(read, collected.candidates)
-        sender, reference, terms = collected.prepared.sender, context.reference, self.terms
+        sender, reference = collected.prepared.sender, context.reference(request)
+        terms = self.terms
         best, *others = scoring.rank(
             collected.candidates, read, _approved(request, sender), reference
         )
@@ -339,6 +364,17 @@ class QuoteSwap:
             value_usd=value or Decimal(0), impact=share, fee=fee, majors=majors
         )
         return threat, rebate
+
+
+async def _both(
+    reading: "asyncio.Future[RouteRequest]", asking: Coroutine[Any, Any, CollectedRoutes]
+) -> tuple[RouteRequest, CollectedRoutes]:
+    """Return the results of both; an error of `reading` ends the other at once."""
+    collecting = asyncio.create_task(asking)
+    try:
+        return await asyncio.shield(reading), await collecting
+    finally:
+        collecting.cancel()
 
 
 def _usd_cents(*values: Decimal | None) -> int | None:

@@ -28,6 +28,10 @@ class VendorAdapter(Protocol):
     def slippage_bps(self) -> tuple[int, int]:
         """Return the smallest and the largest slippage in basis points that its vendor takes."""
 
+    @property
+    def needs_decimals(self) -> bool:
+        """Return whether `route` reads the decimals of the tokens, and so waits for a new token."""
+
     async def route(self, request: RouteRequest) -> Route:
         """Return one complete route. Raises quietswap.rules.quotes.quote.NoRoute."""
 
@@ -49,6 +53,7 @@ class HttpAdapter:
 
     vendor: ClassVar[Vendor]
     slippage_bps: ClassVar[tuple[int, int]] = (0, 10_000)
+    needs_decimals: ClassVar[bool] = False
 
     http: HttpClient
     base_url: str | None = None

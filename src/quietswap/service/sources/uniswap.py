@@ -97,6 +97,7 @@ class Adapter:
     vendor = VENDOR
     name = VENDOR.name
     slippage_bps = (0, 10_000)
+    needs_decimals = False
 
     def __init__(
         self,

@@ -64,6 +64,7 @@ class _Answer(_Prices):
 
 class Adapter(HttpAdapter):
     vendor = VENDOR
+    needs_decimals = True
 
     def _auth(self) -> dict[str, str]:
         return {"x-api-key": self.api_key} if self.api_key else {}
