@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from quietswap.rules.chain.records import Head, NodeUnavailable
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.base import InsufficientLiquidity, ServiceUnavailable
-from quietswap.rules.errors.requests import TokenNotSupported
+from quietswap.rules.errors.requests import InvalidParameter, TokenNotSupported
 from quietswap.rules.quotes.indicative_price import IndicativePrice, SourcePriceRequest
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, SourceOutcome
 from quietswap.rules.quotes.request import IndicativePriceRequest
@@ -244,6 +244,30 @@ def test_vendors_are_asked_only_if_the_own_source_gives_no_fair_price(
     if not asked_vendors:
         assert found.best.source == "own"
         assert found.sources[0].outcome is SourceOutcome.SKIPPED
+
+
+@pytest.mark.parametrize("promise", [2_000_000_000, NoRoute(NoRouteReason.NO_ROUTE, "no pool")])
+def test_a_price_of_the_own_source_alone_asks_no_vendor(promise: int | NoRoute) -> None:
+    """However far from the pools it is, and however late, and whatever others have asked."""
+
+    async def work() -> None:
+        vendor, own = Scripted("vendor"), Scripted("own", promise, seconds=2.0)
+        use = desk(vendor, own, own="own", usd=Usd(pools=POOLS))
+        await use(key(), ASK)
+        assert len(vendor.asked) == 1
+        if isinstance(promise, NoRoute):
+            with pytest.raises(InsufficientLiquidity):
+                await use(key(), replace(ASK, only_own=True))
+        else:
+            assert (await use(key(), replace(ASK, only_own=True))).best.buy_amount == promise
+        assert (len(vendor.asked), len(own.asked)) == (1, 2)
+
+    run(work())
+
+
+def test_a_service_without_an_own_source_says_so() -> None:
+    with pytest.raises(InvalidParameter, match="no source of its own"):
+        price(lambda: desk(Scripted("vendor")), replace(ASK, only_own=True))
 
 
 def test_a_price_leaves_the_vendors_to_the_quote_that_follows() -> None:

@@ -27,6 +27,7 @@ class LazyGroup(click.Group):
         "Trade": {
             "quote": ("quote:quote", "Ask for the best verified route."),
             "price": ("quote:price", "Show an indicative price, without a wallet."),
+            "watch": ("watch:watch", "Wait for a price, then show a quote."),
             "swap": ("swap:swap", "Swap tokens: quote, approve, sign, submit, follow."),
             "cancel": ("cancel:cancel", "Cancel an open order by its nonce."),
             "wrap": ("wrap:wrap", "Turn ETH into WETH."),

@@ -13,7 +13,7 @@ from quietswap.client.wire import convert, parse
 from quietswap.rules.contract import orders, tokens, wraps
 from quietswap.rules.contract.clients import UsageEnvelope, UsageResponse
 from quietswap.rules.contract.errors import ErrorEnvelope
-from quietswap.rules.contract.quotes import StreamedRoute
+from quietswap.rules.contract.quotes import PriceEnvelope, PriceResponse, StreamedRoute
 from quietswap.rules.contract.requests import OrderCancelBody, WrapQuoteBody
 from quietswap.rules.tx.signed import MAINNET
 from quietswap.rules.wire import Envelope, RequestStruct, WrapOperation
@@ -52,6 +52,15 @@ def swap_query(sell_token: str, buy_token: str) -> dict[str, str]:
     """Return what quotes and prices are asked by, without the amount."""
     tokens = {"sellToken": sell_token, "buyToken": buy_token}
     return {**tokens, "chainId": "1"}
+
+
+def price(
+    sell_token: str, buy_token: str, sell_amount: int, *, only_own: bool = False
+) -> ApiCall[PriceResponse]:
+    """Request an indicative price; `only_own` asks no vendor."""
+    query = swap_query(sell_token, buy_token) | {"sellAmount": str(sell_amount)}
+    query |= {"sources": "own"} if only_own else {}
+    return ApiCall("GET", f"{API}/price", PriceEnvelope, query=query)
 
 
 def find_tokens(search: str, *, limit: int, offset: int) -> ApiCall[tokens.TokensResponse]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, get_args, overload
 
 from quietswap.client import api_calls
-from quietswap.client.api_calls import API, MEV, ApiCall, page_query, segment
+from quietswap.client.api_calls import MEV, ApiCall, page_query, segment
 from quietswap.client.errors import StatusContradiction
 from quietswap.client.flows import cancel as cancel_flow
 from quietswap.client.flows import finality
@@ -113,14 +113,14 @@ class Methods:
 
     @_Method
     def price(
-        self, sell_token: str, buy_token: str, sell_amount: int
+        self, sell_token: str, buy_token: str, sell_amount: int, *, only_own: bool = False
     ) -> ApiCall[quote_api.PriceResponse]:
         """Return the best promise of the sources for `sell_amount` smallest units.
 
         It is indicative: nothing is simulated, and it cannot be traded. Ask `quote` for that.
+        With `only_own` the service asks its own source only: to ask often costs no vendor's budget.
         """
-        query = api_calls.swap_query(sell_token, buy_token) | {"sellAmount": str(sell_amount)}
-        return ApiCall("GET", f"{API}/price", quote_api.PriceEnvelope, query=query)
+        return api_calls.price(sell_token, buy_token, sell_amount, only_own=only_own)
 
     @_Method
     def tokens(

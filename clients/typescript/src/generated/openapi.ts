@@ -7721,6 +7721,11 @@ export interface operations {
                  * @example 1
                  */
                 chainId?: number;
+                /**
+                 * @description own: ask the service's own source only, at no vendor's budget, whatever it finds.
+                 * @example own
+                 */
+                sources?: "own";
             };
             header?: never;
             path?: never;

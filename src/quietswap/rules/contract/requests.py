@@ -94,6 +94,15 @@ class PriceQuery(WireStruct, frozen=True, kw_only=True):
     buy_token: _BuyToken
     sell_amount: Annotated[str, doc(_SELL_AMOUNT, base.ONE_ETHER, **_UINT256)]
     chain_id: _ChainId = MAINNET
+    sources: Annotated[
+        str | None,
+        doc(
+            "own: ask the service's own source only, at no vendor's budget, whatever it finds.",
+            "own",
+            type="string",
+            enum=["own"],
+        ),
+    ] = None
 
 
 class TokensQuery(WireStruct, frozen=True, kw_only=True):

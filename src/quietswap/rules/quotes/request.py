@@ -41,11 +41,15 @@ class WrapBalances:
 
 @dataclass(frozen=True, slots=True)
 class IndicativePriceRequest:
-    """The swap to price; `sell_amount` in smallest units. It belongs to no wallet."""
+    """The swap to price; `sell_amount` in smallest units. It belongs to no wallet.
+
+    With `only_own` no vendor is asked, whatever the own source finds.
+    """
 
     sell_token: Address
     buy_token: Address
     sell_amount: int
+    only_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

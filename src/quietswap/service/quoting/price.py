@@ -10,12 +10,12 @@ from quietswap.rules.amounts import BPS
 from quietswap.rules.chain.records import ChainReader
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.base import RequestError
+from quietswap.rules.errors.requests import InvalidParameter
 from quietswap.rules.quotes import indicative_price, scoring
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, SourceOutcome, SourceReport
 from quietswap.rules.quotes.request import IndicativePriceRequest
 from quietswap.rules.safety.loss import CONFIRM_BPS
 from quietswap.rules.tokens.token import WETH, TokenPolicy
-from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
 from quietswap.service.clients.failures import service_unavailable
@@ -29,9 +29,7 @@ from quietswap.service.sources.adapter import VendorAdapter
 ANSWER_TTL_S = 2.0
 """An answer is given again for so long: a page asks while its user types."""
 _ANSWERS_CACHED = 4096
-NOT_ASKED = "not asked: the service's own source gave the price, and the vendors' budgets are kept"
-
-_Swap = tuple[Address, Address, int]
+NOT_ASKED = "not asked: the price is that of the service's own source, at no vendor's budget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +61,8 @@ class QuotePrice:
     clock: Clock
     soft_s: float
     hard_s: float
-    _in_flight: SingleFlight[tuple[_Swap, str], _Outcome] = field(init=False)
-    _answers: TTLCache[_Swap, indicative_price.IndicativePrice] = field(init=False)
+    _in_flight: SingleFlight[tuple[IndicativePriceRequest, str], _Outcome] = field(init=False)
+    _answers: TTLCache[IndicativePriceRequest, indicative_price.IndicativePrice] = field(init=False)
 
     def __post_init__(self) -> None:
         self._in_flight = SingleFlight()
@@ -75,25 +73,29 @@ class QuotePrice:
     ) -> indicative_price.IndicativePrice:
         """Return the best promise, with the result of each source.
 
-        Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable.
+        Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable,
+        and InvalidParameter if there is no own source and no other may be asked.
         """
+        if ask.only_own and not any(source.is_own for source in self.sources):
+            raise InvalidParameter(
+                parameter="sources", provided="own", reason="this service has no source of its own"
+            )
         name_tokens(ask.sell_token, ask.buy_token)
         await self.pauses.refresh()
-        swap = ask.sell_token, ask.buy_token, ask.sell_amount
-        cached = self._answers.get(swap)
+        cached = self._answers.get(ask)
         if cached is not None:
             return cached
         with service_unavailable():
             client_id = key.client_id
-            answer = await self._in_flight((swap, ""), lambda: self._asked(client_id, ask, swap))
+            answer = await self._in_flight((ask, ""), lambda: self._asked(client_id, ask))
             if answer.is_partial and answer.client_id != client_id:
-                own = swap, client_id
-                answer = await self._in_flight(own, lambda: self._asked(client_id, ask, swap))
+                own = ask, client_id
+                answer = await self._in_flight(own, lambda: self._asked(client_id, ask))
             if isinstance(answer.price, RequestError):
                 raise answer.price.with_traceback(None)
             return answer.price
 
-    async def _asked(self, client_id: str, ask: IndicativePriceRequest, swap: _Swap) -> _Outcome:
+    async def _asked(self, client_id: str, ask: IndicativePriceRequest) -> _Outcome:
         # at once: unlike a quote's, this head may not be older than a block, so it is seldom cached
         (sell, buy), head = await asyncio.gather(
             tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token),
@@ -104,18 +106,20 @@ class QuotePrice:
             sell, buy, ask.sell_amount, max(head.next_base_fee, 1)
         )
         own = [source for source in self.sources if source.is_own]
+        first = own if own or ask.only_own else self.sources
+        is_last = ask.only_own or not own
         usd, by_pools, answers = await asyncio.gather(
             self.prices.usd(WETH, sell.address, buy.address),
             self.prices.by_pools(sell.address, buy.address),
-            self._collect(client_id, request, own or self.sources),
+            self._collect(client_id, request, first, until_found=is_last),
         )
         market = scoring.PricingContext(
             sell, ask.sell_amount, buy, scoring.UsdRates(*usd), head.next_base_fee
         )
         reference = scoring.reference_amount(sell, ask.sell_amount, buy, by_pools)
-        if own and not _is_fair(answers, reference):
+        if not is_last and not _is_fair(answers, reference):
             vendors = [source for source in self.sources if not source.is_own]
-            answers |= await self._collect(client_id, request, vendors)
+            answers |= await self._collect(client_id, request, vendors, until_found=True)
         is_partial = any(
             answers[source.name].skipped and source.may_be_asked
             for source in self.sources
@@ -127,7 +131,7 @@ class QuotePrice:
         except RequestError as error:
             return _Outcome(client_id, is_partial, error)
         if not is_partial:
-            self._answers[swap] = price
+            self._answers[ask] = price
         return _Outcome(client_id, is_partial, price)
 
     async def _collect(
@@ -135,6 +139,8 @@ class QuotePrice:
         client_id: str,
         request: indicative_price.SourcePriceRequest,
         sources: Sequence[Source],
+        *,
+        until_found: bool,
     ) -> dict[str, SourceAnswer[scoring.SourcePrice]]:
         def ask(adapter: VendorAdapter) -> Awaitable[scoring.SourcePrice]:
             return adapter.price(request)
@@ -143,8 +149,7 @@ class QuotePrice:
             sources, client_id, ask, self.clock, hard_s=self.hard_s, soft_s=self.soft_s
         ) as asked:
             await asked.wait_for_prompt()
-            has_more = len(sources) < len(self.sources) and sources[0].is_own
-            while not (asked.has_found or has_more) and asked.is_open:
+            while until_found and not asked.has_found and asked.is_open:
                 await asked.wait(self.hard_s, first=True)
             return {answer.source: answer for answer in asked.answers()}
 
@@ -159,7 +164,9 @@ class QuotePrice:
         promised = [answer.found for answer in answers if answer.found]
         if not promised:
             raise no_route_error(
-                [_report(answer) for answer in answers], request.sell.address, request.buy.address
+                [_report(one) for one in answers if not one.miss or one.miss.reason != NOT_ASKED],
+                request.sell.address,
+                request.buy.address,
             )
         best = indicative_price.rank_prices(promised, read, reference)[0]
         used = scoring.without_contradicted_prices(read, promised).rates

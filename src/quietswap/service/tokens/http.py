@@ -106,7 +106,12 @@ def parse_price(query: Mapping[str, str]) -> IndicativePriceRequest:
     """
     sell, buy, amount = parse_swap_amounts(query)
     parse_int(query, PriceQuery, "chainId")
-    return IndicativePriceRequest(sell, buy, amount)
+    sources = query.get("sources", "")
+    if sources not in ("", "own"):
+        raise InvalidParameter(
+            parameter="sources", provided=shown(sources), reason="it must be own, or be left out"
+        )
+    return IndicativePriceRequest(sell, buy, amount, only_own=sources == "own")
 
 
 @operation("GET /api/v1/tokens", "INVALID_PARAMETER SERVICE_UNAVAILABLE", query=TokensQuery)
