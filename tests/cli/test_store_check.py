@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from quietswap.service.base.clock import SystemClock
 from quietswap.service.orders.tracking.single_process import SingleProcessGuard
 from quietswap.service.storage import migrate
 from quietswap.service.storage.file_lock import FileLeaderLock
-from tests.databases import RedisServer
+from tests.databases import PostgresCluster, RedisServer
 from tests.patient import open_database, open_storage
 
 
@@ -23,6 +23,12 @@ def check(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str, **storage:
     for name, value in (variables | storage).items():
         monkeypatch.setenv(f"QUIETSWAP_{name}", value)
     return CliRunner().invoke(command, ["serve", "--check", *words])
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresCluster]:
+    with closing(PostgresCluster()) as cluster:
+        yield cluster
 
 
 def test_the_database_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,6 +51,24 @@ def test_redis_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         done = check(tmp_path, monkeypatch, "--stores", STORAGE__REDIS_URL=redis.url)
         assert done.exit_code == 0, done.output
         assert "takes writes; Redis was reached" in done.stdout
+
+
+@pytest.mark.parametrize(("ahead_s", "word"), [(120, "s ahead of"), (-7, "s behind"), (0, None)])
+def test_a_clock_that_is_off_the_databases_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    postgres: PostgresCluster,
+    ahead_s: int,
+    word: str | None,
+) -> None:
+    now_ms = SystemClock.now_ms
+    monkeypatch.setattr(SystemClock, "now_ms", lambda self: now_ms(self) + ahead_s * 1000)
+    url = asyncio.run(postgres.migrated())
+    done = check(tmp_path, monkeypatch, "--stores", STORAGE__URL=url)
+    assert done.exit_code == 0, done.output
+    warning = "warning: the local clock is" in done.stdout
+    assert warning is (word is not None), done.stdout
+    assert word is None or f" {word} that of the database: set it by NTP" in done.stdout
 
 
 def test_a_store_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

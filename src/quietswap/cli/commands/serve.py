@@ -110,9 +110,10 @@ def _findings(
     warnings: list[str] = []
     faults = start_checks.startup_faults(settings)
     if stores and not faults:
-        faults = start_checks.store_faults(settings)
+        faults, warnings = start_checks.store_findings(settings)
     if node and not faults:
-        faults, warnings = start_checks.node_findings(settings)
+        faults, notices = start_checks.node_findings(settings)
+        warnings += notices
     if check and not faults:
         warnings = [*warnings, *free_port.port_warnings(settings.server)]
     if check and not faults and settings.server.tls_cert:
@@ -171,7 +172,7 @@ def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
 
 
 def _reached(settings: Settings, context: OperatorContext) -> str:
-    """Return what `store_faults` connected to, without passwords."""
+    """Return what `store_findings` connected to, without passwords."""
     from quietswap.service.storage.database_urls import missing_file
 
     has_redis = settings.storage.redis_url is not None

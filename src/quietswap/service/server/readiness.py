@@ -66,10 +66,9 @@ def start_watch(
         processes = max(await storage.serving_processes(), parts.settings.server.workers)
         for share in storage.shares:
             share.processes = processes
-        asked_ms = clock.now_ms()
-        answered_ms = await storage.clock_ms()
-        if answered_ms is not None:
-            observe.clock_compared((asked_ms + clock.now_ms()) // 2 - answered_ms)
+        ahead_ms = await storage.clock_ahead_ms(clock)
+        if ahead_ms is not None:
+            observe.clock_compared(ahead_ms)
 
     async def watch() -> None:
         while True:

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -16,6 +17,9 @@ from quietswap.service.server import token_catalogue
 from quietswap.service.server.certificates import tls_faults
 from quietswap.service.server.settings import BadSettings
 from quietswap.service.settings import Settings
+
+if TYPE_CHECKING:  # the start of a command does not wait for storage
+    from quietswap.service.storage.factory import Storage
 
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """https://prometheus.github.io/client_python/multiprocess/"""
@@ -100,8 +104,12 @@ def _is_loop(path: Path) -> bool:
     return path.is_symlink()
 
 
-def store_faults(settings: Settings) -> list[str]:
-    """Connect to the database and Redis. Return why the service cannot use them.
+_SKEW_MS = 5_000
+"""As the alert QuietswapClockSkew has it (deploy/alerts.yaml)."""
+
+
+def store_findings(settings: Settings) -> tuple[list[str], list[str]]:
+    """Connect to the database and Redis. Return why the service cannot use them, and warnings.
 
     No file is created and no schema changed.
     """
@@ -113,7 +121,7 @@ def store_faults(settings: Settings) -> list[str]:
     from quietswap.service.storage.factory import open_storage
     from quietswap.service.storage.migrate import SchemaTooNew, SchemaTooOld
 
-    async def ping() -> None:
+    async def ping() -> list[str]:
         missing = missing_file(settings.storage.url)
         if missing:
             _check_folder(missing)
@@ -128,18 +136,32 @@ def store_faults(settings: Settings) -> list[str]:
                 with contextlib.suppress(SchemaTooOld):  # a start migrates it
                     await migrate.check(storage.database)
             await storage.ping_all()
+            return await _skew(storage)
         finally:
             await storage.close()
 
     try:
-        asyncio.run(ping())
+        return [], asyncio.run(ping())
     except StoreUnavailable as error:
-        return [f"{_store_of(str(error), settings)}: {error}"]
+        return [f"{_store_of(str(error), settings)}: {error}"], []
     except ForeignDatabase as error:
-        return [f"storage.url: {error}"]
+        return [f"storage.url: {error}"], []
     except (BadDatabaseUrl, SchemaTooNew, SchemaTooOld) as error:
-        return [str(error)]
-    return []
+        return [str(error)], []
+
+
+async def _skew(storage: "Storage") -> list[str]:
+    """Return a warning if the local clock is off that of the database."""
+    from quietswap.service.base.clock import SystemClock
+
+    ahead_ms = await storage.clock_ahead_ms(SystemClock())
+    if ahead_ms is None or abs(ahead_ms) <= _SKEW_MS:
+        return []
+    side = "ahead of" if ahead_ms > 0 else "behind"
+    text = (
+        f"the local clock is {abs(ahead_ms) // 1000} s {side} that of the database: set it by NTP"
+    )
+    return [f"{text}; other processes refuse its quotes, or take them for longer than they say"]
 
 
 def _check_folder(file: Path) -> None:
@@ -178,7 +200,7 @@ def node_findings(settings: Settings) -> tuple[list[str], list[str]]:
 
 
 def start_needs(settings: Settings) -> list[str]:
-    """Return why only a start can use a database that passed `store_faults`; a reload cannot.
+    """Return why only a start can use a database that passed `store_findings`; a reload cannot.
 
     A worker would make a new database of a wrong path, and cannot open an older schema. An empty
     file was created on purpose. Raises StoreUnavailable and BadDatabaseUrl.

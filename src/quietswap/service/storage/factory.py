@@ -125,12 +125,14 @@ class Storage:
         rows = await self.database.fetch(HOLDERS, SERVER)
         return max(int(rows[0][0]), 1)
 
-    async def clock_ms(self) -> int | None:
-        """Return the database's time in Unix ms; None with SQLite, which has this host's clock."""
+    async def clock_ahead_ms(self, clock: Clock) -> int | None:
+        """Return `clock` less the database's; None with SQLite, which has this host's clock."""
         if self.database.dialect == "sqlite":
             return None
         sql = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
-        return int((await self.database.fetch(sql))[0][0])
+        asked_ms = clock.now_ms()
+        answered_ms = int((await self.database.fetch(sql))[0][0])
+        return (asked_ms + clock.now_ms()) // 2 - answered_ms
 
     async def close(self) -> None:
         """Finish accepted work, then release the locks: the next holder finds all of it stored."""
