@@ -42,6 +42,31 @@ def test_a_quote_names_rate_validity_and_one_percentage(
     assert "to pools" not in text
 
 
+def test_the_steps_from_ether_and_their_commands(
+    quietswap: Quietswap, service: FakeService
+) -> None:
+    allowance = {"spender": "0x6131B5fae19EA4f9D964eAc0408E4408b66337b5", "actual": "0"}
+    needs = {"actual": "0", "needed": "1"}
+    issues = {"allowance": allowance | {"needed": "1"}, "balance": {"token": "WETH"} | needs}
+    service.next("quote", quote_of(service, issues=issues))
+    text = told(quietswap("quote", "1", "ETH", "USDC").stdout)
+    assert "wrap 1 ETH, approve, swap: 3 signatures, each after the block of the one" in text
+    assert "quietswap wrap 1 quietswap swap 1 WETH USDC" in text
+    assert "the wallet holds" not in text, "the wallet needs no WETH yet"
+
+
+def test_the_steps_to_ether_and_their_commands(quietswap: Quietswap, service: FakeService) -> None:
+    service.next("quote", quote_of(service, sellAmount="1000000000", issues={}))
+    text = told(quietswap("quote", "1000", "USDC", "ETH").stdout)
+    assert "swap, unwrap what arrived: 2 signatures" in text
+    assert "quietswap swap 1000 USDC WETH quietswap unwrap AMOUNT" in text
+
+
+def test_a_quote_without_ether_lists_no_steps(quietswap: Quietswap) -> None:
+    result = quietswap("quote", "1", "WETH", "USDC")
+    assert (result.exit_code, "signature" in result.stdout) == (0, False)
+
+
 def test_a_router_without_a_deadline_is_named(quietswap: Quietswap, service: FakeService) -> None:
     service.next("quote", quote_of(service, executableUntil=None))
     assert "its router has no deadline" in told(quietswap("quote", "1", "WETH", "USDC").stdout)

@@ -79,13 +79,33 @@ def test_a_token_that_is_neither_name_nor_address(
 
 @pytest.mark.parametrize("ether", ["ETH", "eth", "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"])
 @pytest.mark.parametrize("command", ["price", "quote"])
-def test_ether_is_to_be_wrapped_first(
+def test_ether_is_quoted_as_its_weth(
     quietswap: Quietswap, service: FakeService, command: str, ether: str
 ) -> None:
-    for tokens in ((ether, "USDC"), ("USDC", ether)):
+    for tokens, asked in (((ether, "USDC"), (WETH, USDC)), (("USDC", ether), (USDC, WETH))):
         result = quietswap(command, "1", *tokens)
-        assert result.exit_code == 2
-        assert "native ETH cannot be swapped: wrap it first, then use WETH" in result.stderr
+        assert result.exit_code == 0, result.output
+        query = service.asked[-1].query
+        assert (query["sellToken"], query["buyToken"]) == asked
+        figures = result.stdout.split("to sign  ")[0]
+        assert (" ETH" in figures, "WETH" in figures) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("pair", "says"),
+    [
+        (("ETH", "WETH"), "quietswap wrap AMOUNT"),
+        (("WETH", "ETH"), "quietswap unwrap AMOUNT"),
+        (("ETH", "ETH"), "one to one"),
+    ],
+)
+@pytest.mark.parametrize("command", ["price", "quote"])
+def test_ether_into_weth_is_a_wrap(
+    quietswap: Quietswap, service: FakeService, command: str, pair: tuple[str, str], says: str
+) -> None:
+    result = quietswap(command, "1", *pair)
+    assert result.exit_code == 2
+    assert says in result.stderr
     assert service.asked == []
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from quietswap.client import QuietswapClient, SwapPlan
+from quietswap.client import WETH, QuietswapClient, SwapPlan
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do
@@ -13,6 +13,7 @@ from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import ETHER, MINIMUM, FakeService, swap_quote
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.response_json import quotes
+from tests.stored_orders import USDC
 
 __all__ = ["approved"]
 
@@ -114,3 +115,19 @@ def test_a_trial_that_fails_refuses_the_plan(do_with_node: Do, approved: FakeCha
 def test_without_a_node_a_plan_has_no_facts_of_the_wallet(do: Do, node: FakeChain) -> None:
     plan = planned(do, approval="never")
     assert (plan.wallet, plan.trial, plan.reference, plan.refusal) == (None, None, None, None)
+
+
+@pytest.mark.parametrize("pair", [("ETH", USDC), (USDC, "ETH")])
+def test_ether_is_quoted_and_priced_as_its_weth_and_not_signed(
+    do_with_node: Do, service: FakeService, approved: FakeChain, pair: tuple[str, str]
+) -> None:
+    request = replace(REQUEST, sell_token=pair[0], buy_token=pair[1])
+    do_with_node("quote", request)
+    do_with_node("price", *pair, ETHER)
+    asked = [(each.query["sellToken"], each.query["buyToken"]) for each in service.asked]
+    weth = [WETH if token == "ETH" else token for token in pair]
+    assert asked == 2 * [tuple(weth)]
+    for method, *more in (("plan",), ("swap", ACCOUNT)):
+        with pytest.raises(QuoteDeclined, match="ETH is swapped as WETH"):
+            do_with_node(method, request, *more)
+    assert nothing_is_signed(service, approved)

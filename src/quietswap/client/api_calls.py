@@ -15,6 +15,7 @@ from quietswap.rules.contract.clients import UsageEnvelope, UsageResponse
 from quietswap.rules.contract.errors import ErrorEnvelope
 from quietswap.rules.contract.quotes import PriceEnvelope, PriceResponse, StreamedRoute
 from quietswap.rules.contract.requests import OrderCancelBody, WrapQuoteBody
+from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.signed import MAINNET
 from quietswap.rules.wire import Envelope, RequestStruct, WrapOperation
 
@@ -48,9 +49,18 @@ def page_query(limit: int, offset: int) -> dict[str, str]:
     return {"limit": str(limit), "offset": str(offset)}
 
 
+ETH = "ETH"
+"""The word for ETH as a token of a swap, which wraps or unwraps it."""
+
+
+def in_weth(token: str) -> str:
+    """Return the ERC-20 that is swapped for a token: of ETH it is WETH."""
+    return WETH if token == ETH else token
+
+
 def swap_query(sell_token: str, buy_token: str) -> dict[str, str]:
-    """Return what quotes and prices are asked by, without the amount."""
-    tokens = {"sellToken": sell_token, "buyToken": buy_token}
+    """Return what quotes and prices are asked by, without the amount. ETH is priced as its WETH."""
+    tokens = {"sellToken": in_weth(sell_token), "buyToken": in_weth(buy_token)}
     return {**tokens, "chainId": "1"}
 
 

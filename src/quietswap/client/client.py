@@ -117,6 +117,7 @@ class Methods:
     ) -> ApiCall[quote_api.PriceResponse]:
         """Return the best promise of the sources for `sell_amount` smallest units.
 
+        A token is an address, or "ETH", which has the price of its WETH.
         It is indicative: nothing is simulated, and it cannot be traded. Ask `quote` for that.
         With `only_own` the service asks its own source only: to ask often costs no vendor's budget.
         """

@@ -27,26 +27,34 @@ def quote(
     USDC, USDT, DAI, WBTC, addresses, or symbols of the service's token list: quietswap quote 1 WETH
     USDC
 
+    ETH is quoted as its WETH, and what has to be signed is listed: quietswap quote 1 ETH USDC
+
     What to sell so that at least an amount arrives: quietswap quote WETH --receive 1000 USDC
     """
-    from quietswap.cli.options.trade import amounts_of, token_pair
-    from quietswap.cli.output.quote import loss_notice, summary, terms
+    from quietswap.cli.options.trade import amounts_of, token_of, token_pair
+    from quietswap.cli.output.quote import loss_notice, steps, summary, terms
+    from quietswap.cli.output.tokens import ETHER
     from quietswap.client.flows.quote_checks import SwapRequest
     from quietswap.client.flows.quoting import judge_quote
 
     owner = own_wallet(wallet)
     with context.client() as client:
-        selling, buying = token_pair(sell, buy, client, context, signs=False)
+        selling, buying = token_pair(sell, buy, client, context, signs=False, takes_ether=True)
         amounts = amounts_of(
             (amount, receive, None, None), (selling, buying), client, context, owner
         )
         request = SwapRequest(
-            selling.address, buying.address, wallet=owner, slippage_bps=slippage_bps, **amounts
+            token_of(selling), token_of(buying), wallet=owner, slippage_bps=slippage_bps, **amounts
         )
         swap_quote = client.quote(request)
     if context.result(swap_quote):
         context.screen.print(summary(swap_quote, selling, buying))
         context.screen.print(terms(swap_quote, selling, buying))
+        if ETHER in (selling, buying):
+            to_sign, commands = steps(swap_quote, selling, buying)
+            context.screen.print(to_sign)
+            for words in commands:
+                context.again(*words)
         if (notice := loss_notice(judge_quote(swap_quote, slippage_bps))) is not None:
             context.screen.print(notice)
 
@@ -57,18 +65,21 @@ def quote(
 def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
     """Show what AMOUNT of token SELL is worth in token BUY, as the sources promise it.
 
-    Nothing is verified, so the figure cannot be traded: quietswap price 1 WETH USDC
+    Nothing is verified, so the figure cannot be traded: quietswap price 1 WETH USDC. ETH has the
+    price of its WETH.
     """
-    from quietswap.cli.options.trade import token_pair
+    from quietswap.cli.options.trade import token_of, token_pair
     from quietswap.cli.output.balances import price_table
     from quietswap.cli.output.quote import loss_notice
     from quietswap.cli.output.tokens import parse_amount
     from quietswap.client.flows.quoting import judge_quote
 
     with context.client() as client:
-        selling, buying = token_pair(sell, buy, client, context, signs=False, by_node=False)
+        selling, buying = token_pair(
+            sell, buy, client, context, signs=False, by_node=False, takes_ether=True
+        )
         units = parse_amount(amount, selling)
-        indicative = client.price(selling.address, buying.address, units)
+        indicative = client.price(token_of(selling), token_of(buying), units)
     if context.result(indicative):
         context.screen.print(price_table(indicative, selling, buying))
         if (notice := loss_notice(judge_quote(indicative, 0))) is not None:

@@ -10,7 +10,15 @@ import click
 from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import confirm
 from quietswap.cli.output import tokens
-from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken, address_of, refuse_ether
+from quietswap.cli.output.tokens import (
+    ETHER,
+    KNOWN,
+    WETH,
+    DisplayToken,
+    address_of,
+    is_ether,
+    refuse_ether,
+)
 from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.foreign_text import visible
 
@@ -64,14 +72,33 @@ def token_pair(
     signs: bool,
     yes: bool = False,
     by_node: bool = True,
+    takes_ether: bool = False,
 ) -> tuple[DisplayToken, DisplayToken]:
-    """Return SELL and BUY, as `token_address` and `by_address` find them."""
+    """Return SELL and BUY, as `token_address` and `by_address` find them.
+
+    One of them may be ETH if the command `takes_ether`. Raises click.UsageError.
+    """
     pair = []
     for each in (sell, buy):
+        if is_ether(each):
+            if not takes_ether:
+                raise click.UsageError(
+                    "native ETH cannot be swapped: wrap it first, then use WETH; quietswap quote"
+                    f" AMOUNT {sell} {buy} lists the steps"
+                )
+            pair.append(replace(ETHER, raw=context.raw))
+            continue
         address = token_address(each, client, context, signs=signs, yes=yes)
-        refuse_ether(address)
         pair.append(tokens.by_address(address, client, context, by_node=by_node))
+    if ETHER in pair and all(each in (ETHER, WETH) for each in pair):
+        operation = "unwrap" if pair[1] == ETHER else "wrap"
+        raise click.UsageError(f"ETH and WETH are one to one: quietswap {operation} AMOUNT")
     return pair[0], pair[1]
+
+
+def token_of(token: DisplayToken) -> str:
+    """Return what names a token in a request: its address, or ETH."""
+    return token.address or token.symbol
 
 
 def _listed(text: str, client: "QuietswapClient") -> "TokenEntry":

@@ -13,7 +13,7 @@ from rich.text import Text
 from quietswap.cli.output.local_time import when
 from quietswap.cli.output.responsive_table import ResponsiveTable
 from quietswap.cli.output.text_table import text_table
-from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
+from quietswap.cli.output.tokens import ETHER, GWEI, WETH, DisplayToken
 from quietswap.rules.safety.loss import Loss, LossLevel, level_of, to_bps
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def summary(
 def _missing(quote: "SwapQuoteResponse", sell: DisplayToken, *, approves: bool) -> list[str]:
     """Return what the wallet lacks to submit the quote."""
     lines, issues = [], quote.issues
-    if issues.balance is not None:
+    if issues.balance is not None and sell != ETHER:  # it is of the WETH that a wrap makes
         lines.append(f"balance: the wallet holds {sell.show(issues.balance.actual)}")
     if issues.allowance is not None and not approves:
         allowed = sell.show(issues.allowance.actual)
@@ -159,6 +159,30 @@ def terms(quote: "SwapQuoteResponse", sell: DisplayToken, buy: DisplayToken) -> 
         until = f"no block executes it after {when(quote.executable_until)}"
     rows.append(("valid", f"about 30 seconds to sign and submit it; {until}"))
     return facts(*rows)
+
+
+def steps(
+    quote: "SwapQuoteResponse", sell: DisplayToken, buy: DisplayToken
+) -> tuple[RenderableType, list[list[str]]]:
+    """Return what is signed for a quote with ETH, in order, and the words of its commands."""
+    amount = sell.number(quote.sell_amount).replace(",", "")
+    raw = ["--raw"] if sell.raw else []
+    names, commands = ["swap"], [["swap", amount, _swapped(sell), _swapped(buy), *raw]]
+    if quote.issues.allowance is not None:
+        names.insert(0, "approve")
+    if sell == ETHER:
+        names.insert(0, f"wrap {sell.show(quote.sell_amount)}")
+        commands.insert(0, ["wrap", amount, *raw])
+    else:
+        names.append("unwrap what arrived")
+        commands.append(["unwrap", "AMOUNT"])
+    text = f"{', '.join(names)}: {len(names)} signatures, each after the block of the one before"
+    return facts(("to sign", Text(text))), commands
+
+
+def _swapped(token: DisplayToken) -> str:
+    """Return the word of the token that is swapped for a token: of ETH its WETH."""
+    return WETH.word if token == ETHER else token.word
 
 
 def _impact(quote: "SwapQuoteResponse") -> Text:

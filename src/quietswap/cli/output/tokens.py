@@ -109,9 +109,14 @@ def address_of(text: str) -> str:
         raise BadText(text, f"is neither {names} nor an address: {error}") from error
 
 
+def is_ether(text: str) -> bool:
+    """Return whether a word for a token means native ETH."""
+    return text.lower() in ("eth", _NATIVE)
+
+
 def refuse_ether(text: str) -> None:
     """Refuse native ETH as a token. Raises click.UsageError."""
-    if text.lower() in ("eth", _NATIVE):
+    if is_ether(text):
         raise click.UsageError("native ETH cannot be swapped: wrap it first, then use WETH")
 
 

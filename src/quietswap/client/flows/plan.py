@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from quietswap.client import api_calls, node_calls
+from quietswap.client.api_calls import ETH
 from quietswap.client.errors import ClientError, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows import approvals as approvals_flow
 from quietswap.client.flows import quoting, reference_price
@@ -160,6 +161,10 @@ def _planned(
     has_node: bool,
     since: int,
 ) -> Flow[SwapPlan]:
+    if ETH in (request.sell_token, request.buy_token):
+        raise QuoteDeclined(
+            "ETH is swapped as WETH: wrap it first, or unwrap what arrived; nothing was signed"
+        )
     quote = yield from quoting.safe_quote(request, polling, has_node=has_node)
     at = (yield from read_clock()).seconds
     watch(quote)

@@ -54,6 +54,9 @@ ROUTERS = frozenset(routers.ROUTERS)
 class SwapRequest:
     """What to swap. `sell_amount` is in smallest units.
 
+    A token is an address. "ETH" is taken by `QuietswapClient.quote` alone, which answers the swap
+    of its WETH: wrap it before that swap, or unwrap what arrived.
+
     Without it (None) the least amount is sold whose minimum is `at_least`: `at_least` is then
     required, and so is `max_sell`, the most that may be sold. No quote bounds that amount, so the
     caller does: with any amount of a token a router is bound to no price. An "exact" approval is
