@@ -40,7 +40,7 @@ async def test_what_is_no_hex_is_not_sent(
     [
         (InvalidSignature(reason="it was signed by another wallet"), None),
         (SignatureReplay(order_id="ord_7"), "ord_7"),
-        (ProviderUnavailable("away", {"reason": "NOT_SENT", "orderId": "ord_8"}), "ord_8"),
+        (ProviderUnavailable("away", reason="NOT_SENT", order_id="ord_8"), "ord_8"),
         (ProviderUnavailable("away"), None),
     ],
 )

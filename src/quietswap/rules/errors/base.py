@@ -1,6 +1,6 @@
 """Base of the errors that a caller sees: one subclass per error code.
 
-A constructor's arguments are the `details` of the code, so the type checker verifies every raise.
+A constructor's arguments are typed, so the type checker verifies every raise.
 A class has all that the service, the OpenAPI document and the client know of its code.
 """
 
@@ -61,7 +61,8 @@ class RequestError(Exception):
     """An error for the caller. A subclass with a status is an error code: its name in capitals.
 
     `message` is for people, `details` for programs (its members depend on `code`), `suggestion`
-    is the next step, if there is one.
+    is the next step, if there is one. `members` are those of `details` by their names in `shape`,
+    in their JSON form.
 
     `status` is the HTTP status, `shape` the Struct of `details`; with `sometimes` an error may come
     without them. `example` holds the arguments of the example in the documentation.
@@ -82,13 +83,18 @@ class RequestError(Exception):
             cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
             cls.status, cls.shape, cls.sometimes = status, shape, sometimes
 
-    def __init__(
-        self, message: str, details: Details | None = None, suggestion: str | None = None
-    ) -> None:
+    def __init__(self, message: str, suggestion: str | None = None, **members: object) -> None:
         super().__init__(message)
         self.message = message
-        self.details = details
+        shape = self.shape
+        names = dict(zip(shape.__struct_fields__, shape.__struct_encode_fields__, strict=True))
+        self.details: Details | None = {names[name]: members[name] for name in members} or None
         self.suggestion = suggestion or self.advice
+
+
+def present(**members: object) -> Details:
+    """Return the members that are known."""
+    return {name: value for name, value in members.items() if value is not None}
 
 
 class InsufficientLiquidityDetails(WireStruct, frozen=True, kw_only=True):
@@ -111,8 +117,8 @@ class InsufficientLiquidity(RequestError, status=404, shape=InsufficientLiquidit
     ) -> None:
         super().__init__(
             message,
-            {"sources": list(sources)},
             "Try a smaller amount, a higher slippageBps, or another pair.",
+            sources=list(sources),
         )
 
 
@@ -129,7 +135,7 @@ class InternalServerError(RequestError, status=500, shape=InternalServerErrorDet
 
     def __init__(self, *, request_id: str) -> None:
         super().__init__(
-            "the service failed while answering; the cause is in its log", {"requestId": request_id}
+            "the service failed while answering; the cause is in its log", request_id=request_id
         )
 
 
@@ -149,6 +155,18 @@ class ServiceUnavailable(RequestError, status=503, shape=ServiceUnavailableDetai
 
     advice = "Try again in a few seconds."
     example = {"message": "the Ethereum node does not answer"}
+
+    def __init__(
+        self,
+        message: str,
+        suggestion: str | None = None,
+        *,
+        reason: str | None = None,
+        sources: Sequence[Details] | None = None,
+        fork_at: int | None = None,
+    ) -> None:
+        members = present(reason=reason, sources=sources, fork_at=fork_at)
+        super().__init__(message, suggestion, **members)
 
 
 class ProviderUnavailableDetails(PossiblyMined, frozen=True, kw_only=True):
@@ -177,6 +195,16 @@ class ProviderUnavailable(
     advice = "Nothing was sent. Request a fresh quote and submit again."
     example = {"message": "the relay could not be reached"}
 
+    def __init__(
+        self,
+        message: str,
+        suggestion: str | None = None,
+        *,
+        reason: str | None = None,
+        order_id: str | None = None,
+    ) -> None:
+        super().__init__(message, suggestion, **present(reason=reason, order_id=order_id))
+
 
 _UNAUTHORIZED = {
     None: "the X-API-Key header is missing or its key is not valid",
@@ -203,8 +231,8 @@ class Unauthorized(RequestError, status=401, shape=UnauthorizedDetails, sometime
     def __init__(self, reason: str | None = None) -> None:
         super().__init__(
             _UNAUTHORIZED[reason],
-            None if reason is None else {"reason": reason},
-            suggestion="Send a key issued by this service's operator.",
+            "Send a key issued by this service's operator.",
+            **present(reason=reason),
         )
 
 
@@ -234,7 +262,7 @@ class NotFound(RequestError, status=404, shape=NotFoundDetails):
     example = {"path": "/api/v1/nothing"}
 
     def __init__(self, *, path: str) -> None:
-        super().__init__("there is no endpoint at this path", {"path": path})
+        super().__init__("there is no endpoint at this path", path=path)
 
 
 class MethodNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
@@ -252,7 +280,8 @@ class MethodNotAllowed(RequestError, status=405, shape=MethodNotAllowedDetails):
     def __init__(self, *, method: str, allowed: Sequence[str]) -> None:
         super().__init__(
             f"{method} is not allowed here; there is {', '.join(allowed)}",
-            {"method": method, "allowed": list(allowed)},
+            method=method,
+            allowed=list(allowed),
         )
         self.allowed = allowed
 
@@ -274,7 +303,7 @@ class UnsupportedMediaType(RequestError, status=415, shape=UnsupportedMediaTypeD
             if is_compressed
             else "with Content-Type: application/json"
         )
-        super().__init__(f"the body must be sent {form}", {"provided": provided})
+        super().__init__(f"the body must be sent {form}", provided=provided)
 
 
 class PayloadTooLargeDetails(WireStruct, frozen=True, kw_only=True):
@@ -289,7 +318,7 @@ class PayloadTooLarge(RequestError, status=413, shape=PayloadTooLargeDetails):
     example = {"limit": 1 << 20}
 
     def __init__(self, *, limit: int) -> None:
-        super().__init__(f"the body is larger than {limit} bytes", {"limit": limit})
+        super().__init__(f"the body is larger than {limit} bytes", limit=limit)
 
 
 class HostNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
@@ -306,6 +335,6 @@ class HostNotAllowed(RequestError, status=421, shape=HostNotAllowedDetails):
     def __init__(self, *, provided: str) -> None:
         super().__init__(
             "the service does not answer to the host this request names",
-            {"provided": provided},
             "The operator lists the host names of the service in server.allowed_hosts.",
+            provided=provided,
         )

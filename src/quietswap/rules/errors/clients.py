@@ -41,8 +41,9 @@ class Forbidden(RequestError, status=403, shape=ForbiddenDetails):
     def __init__(self, *, scope: str, required: str) -> None:
         super().__init__(
             f"this API key has the scope {scope}; the operation needs {required}",
-            {"scope": scope, "required": required},
             "Use a key with the required scope: quietswap keys create --scope.",
+            scope=scope,
+            required=required,
         )
 
 
@@ -58,7 +59,7 @@ class WalletNotAllowed(RequestError, status=403, shape=WalletNotAllowedDetails):
     example = {"wallet": WALLET}
 
     def __init__(self, *, wallet: str) -> None:
-        super().__init__("this client may not trade for this wallet", {"userAddress": wallet}, _ASK)
+        super().__init__("this client may not trade for this wallet", _ASK, user_address=wallet)
 
 
 class TokenNotAllowedDetails(WireStruct, frozen=True, kw_only=True):
@@ -80,7 +81,7 @@ class TokenNotAllowed(RequestError, status=403, shape=TokenNotAllowedDetails):
                 suggestion=_QUOTE,
             )
         else:
-            super().__init__("this client may not trade this token", {"token": token}, _ASK)
+            super().__init__("this client may not trade this token", _ASK, token=token)
 
 
 class SwapValueUnknown(RequestError, status=403):
@@ -116,8 +117,9 @@ class SwapValueLimitExceeded(RequestError, status=403, shape=SwapValueLimitDetai
         limit, value = usd_text(limit_cents), usd_text(value_cents)
         super().__init__(
             f"the swap is worth {value} USD; this client may swap at most {limit} USD at a time",
-            {"limitUsd": limit, "valueUsd": value},
             "Swap a smaller amount.",
+            limit_usd=limit,
+            value_usd=value,
         )
 
 
@@ -140,8 +142,9 @@ class QuoteLimitExceeded(RequestError, status=429, shape=QuoteLimitDetails):
         reset = _time_text(reset_ms)
         super().__init__(
             f"this client has used its quotes of this day: {limit} of {limit}",
-            {"limit": limit, "resetsAt": reset},
             f"The day ends at {reset}.",
+            limit=limit,
+            resets_at=reset,
         )
         self.retry_after = retry_after
 
@@ -183,8 +186,11 @@ class DailyValueLimitExceeded(RequestError, status=429, shape=DailyValueLimitDet
         super().__init__(
             f"this client may swap {limit} USD a day, {used} USD are used, and this swap is worth "
             f"{value} USD",
-            {"limitUsd": limit, "usedUsd": used, "valueUsd": value, "resetsAt": reset},
             f"Swap a smaller amount, or wait: the day ends at {reset}.",
+            limit_usd=limit,
+            used_usd=used,
+            value_usd=value,
+            resets_at=reset,
         )
         self.retry_after = retry_after
 
@@ -203,8 +209,8 @@ class OpenOrderLimitExceeded(RequestError, status=409, shape=OpenOrderLimitDetai
     def __init__(self, *, limit: int) -> None:
         super().__init__(
             f"this client has as many open orders as it may have: {limit}",
-            {"limit": limit},
             "Wait until an order is confirmed, failed or cancelled, then post the same bytes.",
+            limit=limit,
         )
 
 
@@ -236,8 +242,8 @@ class WebhookLimitReached(RequestError, status=409, shape=WebhookLimitReachedDet
     def __init__(self, *, limit: int) -> None:
         super().__init__(
             f"there are {limit} webhooks already, and no more are allowed",
-            {"limit": limit},
             "Delete one first, or ask the operator to raise webhooks.max_per_client.",
+            limit=limit,
         )
 
 
@@ -270,9 +276,10 @@ class EventsPruned(RequestError, status=410, shape=EventsPrunedDetails):
     def __init__(self, *, provided: int, oldest: int) -> None:
         super().__init__(
             f"events after {provided} are no longer stored; the next one is {oldest}",
-            {"provided": provided, "oldest": oldest},
             "Read the status of your orders, then follow the stream without a start, or from "
             f"?after={oldest - 1}.",
+            provided=provided,
+            oldest=oldest,
         )
 
 
@@ -292,6 +299,6 @@ class TooManyStreams(RequestError, status=429, shape=TooManyStreamsDetails):
     def __init__(self, *, limit: int, who: str = "this client") -> None:
         super().__init__(
             f"{who} already has {limit} open streams",
-            {"limit": limit},
             "Close a stream, or follow several orders with one stream: it has all your events.",
+            limit=limit,
         )

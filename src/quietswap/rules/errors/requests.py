@@ -13,6 +13,7 @@ from quietswap.rules.errors.base import (
     Reason,
     RequestError,
     Required,
+    present,
 )
 from quietswap.rules.wire import ROUTER, USDC, AmountText, WireStruct, doc, ref
 
@@ -44,8 +45,10 @@ class InvalidTokenAddress(RequestError, status=400, shape=InvalidTokenAddressDet
     ) -> None:
         super().__init__(
             f"{field} is not a valid token address: {reason}",
-            {"field": field, "provided": provided, "reason": reason},
             suggestion,
+            field=field,
+            provided=provided,
+            reason=reason,
         )
 
 
@@ -72,7 +75,7 @@ class NativeEthNotSupported(RequestError, status=400, shape=NativeEthNotSupporte
         else:
             text = f"{field} is a placeholder for native ETH, which cannot be swapped here"
             advice = f"Wrap ETH first and use WETH: {weth}"
-        super().__init__(text, {"field": field, "provided": provided}, advice)
+        super().__init__(text, advice, field=field, provided=provided)
 
 
 class InvalidAmountDetails(WireStruct, frozen=True, kw_only=True):
@@ -92,9 +95,7 @@ class InvalidAmount(RequestError, status=400, shape=InvalidAmountDetails):
     }
 
     def __init__(self, *, field: str, provided: str, reason: str) -> None:
-        super().__init__(
-            f"{field} is not a valid amount: {reason}", {"provided": provided, "field": field}
-        )
+        super().__init__(f"{field} is not a valid amount: {reason}", provided=provided, field=field)
 
 
 class UserAddressRequiredDetails(WireStruct, frozen=True, kw_only=True):
@@ -110,7 +111,8 @@ class UserAddressRequired(RequestError, status=400, shape=UserAddressRequiredDet
     def __init__(self) -> None:
         super().__init__(
             "userAddress is missing: the quote builds a transaction for one wallet",
-            {"field": "userAddress", "required": True},
+            field="userAddress",
+            required=True,
         )
 
 
@@ -132,7 +134,8 @@ class InvalidOperation(RequestError, status=400, shape=InvalidOperationDetails):
     def __init__(self, *, provided: str) -> None:
         super().__init__(
             "operation must be wrap or unwrap",
-            {"provided": provided, "allowed": ["wrap", "unwrap"]},
+            provided=provided,
+            allowed=["wrap", "unwrap"],
         )
 
 
@@ -153,8 +156,11 @@ class InvalidAddress(RequestError, status=400, shape=InvalidAddressDetails):
     def __init__(self, *, provided: str, reason: str, field: str = "userAddress") -> None:
         super().__init__(
             f"{field} is not a valid wallet address: {reason}",
-            {"field": field, "provided": provided, "address": provided, "reason": reason},
             "Use the EIP-55 checksummed address of the wallet that signs.",
+            field=field,
+            provided=provided,
+            address=provided,
+            reason=reason,
         )
 
 
@@ -183,7 +189,9 @@ class InvalidParameter(RequestError, status=400, shape=InvalidParameterDetails):
     ) -> None:
         super().__init__(
             f"{parameter} is not valid: {reason}",
-            {"parameter": parameter, "provided": provided, "max": maximum},
+            parameter=parameter,
+            provided=provided,
+            max=maximum,
         )
 
 
@@ -200,7 +208,7 @@ class MissingParameter(RequestError, status=400, shape=MissingParameterDetails):
     example = {"field": "signedTransaction"}
 
     def __init__(self, *, field: str) -> None:
-        super().__init__(f"{field} is required", {"field": field, "required": True})
+        super().__init__(f"{field} is required", field=field, required=True)
 
 
 class TokenNotSupportedDetails(WireStruct, frozen=True, kw_only=True):
@@ -219,9 +227,7 @@ class TokenNotSupported(RequestError, status=404, shape=TokenNotSupportedDetails
     example = {"token": USDC, "reason": "buyToken is not an ERC-20 on mainnet"}
 
     def __init__(self, *, token: str, reason: str) -> None:
-        super().__init__(
-            f"the token is not supported: {reason}", {"token": token, "reason": reason}
-        )
+        super().__init__(f"the token is not supported: {reason}", token=token, reason=reason)
 
 
 class ValidationErrorDetails(PossiblyMined, frozen=True, kw_only=True):
@@ -267,15 +273,23 @@ class ValidationError(RequestError, status=422, shape=ValidationErrorDetails):
         *,
         reason: str = "MISMATCH",
         suggestion: str | None = None,
-        **details: object,
+        order_id: str | None = None,
+        tx_hash: str | None = None,
+        may_be_mined: bool | None = None,
+        revert_reason: str | None = None,
     ) -> None:
         if suggestion is None and reason != "MALFORMED":
             suggestion = (
                 "Request a fresh quote, sign its transactionParams unchanged and send its "
                 "providerMetadata back unchanged."
             )
-        all_details = {"reason": reason, "fields": list(fields), **details}
-        super().__init__(message, all_details, suggestion)
+        more = present(
+            order_id=order_id,
+            tx_hash=tx_hash,
+            may_be_mined=may_be_mined,
+            revert_reason=revert_reason,
+        )
+        super().__init__(message, suggestion, reason=reason, fields=list(fields), **more)
 
 
 class InvalidSignatureDetails(WireStruct, frozen=True, kw_only=True):
@@ -290,7 +304,7 @@ class InvalidSignature(RequestError, status=400, shape=InvalidSignatureDetails):
     example = {"reason": "the signer is not userAddress"}
 
     def __init__(self, *, reason: str) -> None:
-        super().__init__(f"the signed transaction is not valid: {reason}", {"reason": reason})
+        super().__init__(f"the signed transaction is not valid: {reason}", reason=reason)
 
     @classmethod
     def other_signer(cls, signer: str, wanted: str) -> Self:
@@ -325,8 +339,11 @@ class InsufficientAllowance(RequestError, status=400, shape=InsufficientAllowanc
     def __init__(self, *, token: str, router: str, required: int, current: int) -> None:
         super().__init__(
             "the router is not approved to move the sell amount",
-            {"token": token, "router": router, "required": str(required), "current": str(current)},
             f"Approve {router} for at least {required} of {token}, then submit again.",
+            token=token,
+            router=router,
+            required=str(required),
+            current=str(current),
         )
 
 
@@ -344,17 +361,17 @@ class InsufficientBalance(RequestError, status=400, shape=InsufficientBalanceDet
     example = {"asset": "ETH", "required": 15 * 10**17, "available": 10**18}
 
     def __init__(self, *, asset: str, required: int, available: int) -> None:
-        details = {"required": str(required), "available": str(available), "asset": asset}
-        if available < required:
-            units = "wei" if asset == "ETH" else "smallest units"
-            text = f"the wallet holds too little {asset}: {available} of {required} {units}"
-            super().__init__(text, details)
-            return
-        # the relay said so; our own figures contradict it
+        units = "wei" if asset == "ETH" else "smallest units"
+        text = f"the wallet holds too little {asset}: {available} of {required} {units}"
+        advice = None
+        if available >= required:  # the relay said so; our own figures contradict it
+            text = "the relay says the wallet cannot pay for it, although the node shows enough "
+            text += asset
+            advice = (
+                "Pending transactions may also need it: wait for them, then request a fresh quote."
+            )
         super().__init__(
-            f"the relay says the wallet cannot pay for it, although the node shows enough {asset}",
-            details,
-            "Pending transactions may also need it: wait for them, then request a fresh quote.",
+            text, advice, required=str(required), available=str(available), asset=asset
         )
 
 
@@ -373,8 +390,9 @@ class DeadlineExpired(RequestError, status=400, shape=DeadlineExpiredDetails):
     def __init__(self, *, deadline: int, now: int) -> None:
         super().__init__(
             "the order's deadline has passed",
-            {"deadline": deadline, "now": now},
             "Request a fresh quote and sign it again.",
+            deadline=deadline,
+            now=now,
         )
 
 
@@ -393,8 +411,9 @@ class NonceTooLow(RequestError, status=409, shape=NonceTooLowDetails):
     def __init__(self, *, provided: int, expected: int) -> None:
         super().__init__(
             f"nonce {provided} is already used; the next one is {expected}",
-            {"provided": provided, "expected": expected},
             "Request a fresh quote and sign it again.",
+            provided=provided,
+            expected=expected,
         )
 
 
@@ -411,9 +430,7 @@ class InvalidTransaction(RequestError, status=400, shape=InvalidTransactionDetai
     example = {"reason": "the chain id must be 1", "field": "chainId"}
 
     def __init__(self, *, reason: str, field: str | None = None) -> None:
-        super().__init__(
-            f"the transaction is not valid: {reason}", {"reason": reason, "field": field}
-        )
+        super().__init__(f"the transaction is not valid: {reason}", reason=reason, field=field)
 
 
 class OrderNotFound(RequestError, status=404):
@@ -441,6 +458,6 @@ class SignatureReplay(RequestError, status=409, shape=SignatureReplayDetails, so
     def __init__(self, *, order_id: str | None = None) -> None:
         super().__init__(
             "this signed transaction was already submitted",
-            {"orderId": order_id} if order_id else None,
             "Poll the existing order instead of submitting again." if order_id else None,
+            **present(order_id=order_id),
         )

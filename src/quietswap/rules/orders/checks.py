@@ -116,4 +116,4 @@ def would_revert(door: Door, fault: str) -> ValidationError:
     """Return the error of a transaction that fails on the latest state, for the reason `fault`."""
     text = f"the {door.signs} would fail on the latest state: {fault}"
     advice = _SUGGESTIONS.get(door.signs, "Nothing was sent, and no nonce is used.")
-    return ValidationError(text, reason="WOULD_REVERT", suggestion=advice, revertReason=fault)
+    return ValidationError(text, reason="WOULD_REVERT", suggestion=advice, revert_reason=fault)

@@ -109,7 +109,7 @@ def node_required() -> Iterator[None]:
     except NodeUnavailable as error:
         raise ProviderUnavailable(
             "the Ethereum node does not answer, so the transaction could not be checked",
-            {"reason": "NODE_UNAVAILABLE"},
+            reason="NODE_UNAVAILABLE",
         ) from error
 
 

@@ -177,7 +177,7 @@ def other_form_open(order: Order) -> ValidationError:
     """Return the error for the second form (plain or batched) of the swap of an open order."""
     text = f"order {order.order_id} is open with the other form of this swap, at the same nonce"
     advice = "Nothing was sent. Follow that order; it can be cancelled."
-    return ValidationError(text, reason="QUOTE_USED", suggestion=advice, orderId=order.order_id)
+    return ValidationError(text, reason="QUOTE_USED", suggestion=advice, order_id=order.order_id)
 
 
 def unmatched(reason: str, message: str) -> ValidationError:
@@ -193,9 +193,9 @@ def rejected_before(order: Order) -> ValidationError:
         order.failure.message,
         reason=order.failure.code.value,
         suggestion="Follow the order; the same bytes may be sent again after the next block.",
-        orderId=order.order_id,
-        txHash=order.tx_hash,
-        mayBeMined=may_be_mined(order.failure.code, order.deadline_s),
+        order_id=order.order_id,
+        tx_hash=order.tx_hash,
+        may_be_mined=may_be_mined(order.failure.code, order.deadline_s),
     )
 
 
@@ -209,5 +209,10 @@ def _refusal(  # noqa: PLR0917  code, text and one field entry
 ) -> ValidationError:  # fmt: skip
     field = {"field": f"transaction.{name}", "expected": expected, "provided": str(provided)}
     advice = "Nothing was sent. Correct this field in the wallet and send it again."
-    more = {} if order is None else {"orderId": order.order_id}
-    return ValidationError(message, [field], reason=reason, suggestion=advice, **more)
+    return ValidationError(
+        message,
+        [field],
+        reason=reason,
+        suggestion=advice,
+        order_id=None if order is None else order.order_id,
+    )

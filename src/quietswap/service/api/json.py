@@ -63,9 +63,9 @@ def unavailable_error(codes: Sequence[str]) -> errors.RequestError:
         return errors.ProviderUnavailable(
             "a part of the service is away; if this request had a signed transaction, it is not"
             " known whether that was taken",
-            {"reason": "STORE_UNAVAILABLE"},
             "Send the same request again in a few seconds: the same signed transaction is taken"
             " once.",
+            reason="STORE_UNAVAILABLE",
         )
     return errors.ServiceUnavailable("a part the answer depends on is not there just now")
 
@@ -75,8 +75,8 @@ def overload_error(codes: Sequence[str]) -> errors.RequestError:
     text = "the service holds too many requests that are still being sent"
     if "PROVIDER_UNAVAILABLE" in codes:
         suggestion = "Nothing was taken or sent. Send the same request again in a few seconds."
-        return errors.ProviderUnavailable(text, {"reason": "OVERLOADED"}, suggestion)
-    return errors.ServiceUnavailable(text, {"reason": "OVERLOADED"})
+        return errors.ProviderUnavailable(text, suggestion, reason="OVERLOADED")
+    return errors.ServiceUnavailable(text, reason="OVERLOADED")
 
 
 def error_envelope(error: errors.RequestError) -> ErrorEnvelope:

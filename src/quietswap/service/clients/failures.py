@@ -35,7 +35,7 @@ async def require_no_fork(chain: ChainReader, now_s: int) -> None:
     if fork_s is not None and fork_s <= now_s + FORK_MARGIN_S:
         text = "the rules of Ethereum change within minutes, and with them what gas is needed"
         raise ServiceUnavailable(
-            text, {"forkAt": fork_s}, "Try again after the fork. Cancels work at any time."
+            text, "Try again after the fork. Cancels work at any time.", fork_at=fork_s
         )
 
 

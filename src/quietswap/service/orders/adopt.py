@@ -37,7 +37,7 @@ async def mined_receipt(
     if signed.hash not in receipts and isinstance(refusal, NonceTooLow):
         raise ProviderUnavailable(
             "its nonce is used, and the Ethereum node does not say whether by this transaction",
-            {"reason": "NODE_UNAVAILABLE"},
+            reason="NODE_UNAVAILABLE",
         ) from refusal
     receipt = receipts.get(signed.hash)
     if receipt is None:

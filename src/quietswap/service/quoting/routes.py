@@ -266,8 +266,8 @@ def no_route_error(
     if blind and not outcomes & _SIMULATED:
         return ServiceUnavailable(
             f"there are routes, but none could be simulated: {blind[0].reason}",
-            {"sources": rows},
             _UNVERIFIED,
+            sources=rows,
         )
     is_nothing = outcomes & _FOUND_NOTHING and not outcomes & _AWAY
     if outcomes & _SIMULATED or is_nothing:
@@ -278,4 +278,4 @@ def no_route_error(
             token=sell_token if buy_token in MAJORS and sell_token not in MAJORS else buy_token,
             reason=f"sellToken or buyToken is unknown to {names}; no other source gave a route",
         )
-    return ServiceUnavailable("no source gave a usable answer", {"sources": rows})
+    return ServiceUnavailable("no source gave a usable answer", sources=rows)

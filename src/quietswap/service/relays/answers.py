@@ -114,7 +114,7 @@ def _refusal_error(order: Order, outcome: RelayOutcome, sent: SentTransaction) -
     """Return the error of an order that a relay with the signed bytes did not take."""
     match outcome:
         case RelayOutcome.NOT_SENT:
-            return ProviderUnavailable("the relay cannot be reached", {"reason": "HAD_IT_BEFORE"})
+            return ProviderUnavailable("the relay cannot be reached", reason="HAD_IT_BEFORE")
         case RelayOutcome.INSUFFICIENT_FUNDS:
             required = sent.signed.max_cost_wei
             return InsufficientBalance(asset="ETH", required=required, available=sent.eth)
@@ -243,8 +243,10 @@ def delivery_error(
     if order.kind is OrderKind.CANCEL:
         return _cancel_error(order, outcome, sent)
     if outcome is RelayOutcome.NOT_SENT and not order.is_at_large:
-        swap = {"orderId": order.order_id} if order.kind is OrderKind.SWAP else {}
-        return ProviderUnavailable("the relay cannot be reached", {"reason": "NOT_SENT", **swap})
+        order_id = order.order_id if order.kind is OrderKind.SWAP else None
+        return ProviderUnavailable(
+            "the relay cannot be reached", reason="NOT_SENT", order_id=order_id
+        )
     error = _refusal_error(order, outcome, sent)
     error.message += "; the relay had the signed bytes and may still get them mined"
     return _may_be_mined(error, order, _advice(order, outcome))
@@ -279,8 +281,9 @@ def _cancel_error(order: Order, outcome: RelayOutcome, sent: SentTransaction) ->
     if order.failure.code is FailureCode.NOT_SENT:
         return ProviderUnavailable(
             "the relay cannot be reached, so nothing is cancelled",
-            {"reason": "NOT_SENT", "orderId": order.order_id},
             "The order may still be mined. Post the same signed transaction again.",
+            reason="NOT_SENT",
+            order_id=order.order_id,
         )
     if outcome in (RelayOutcome.INSUFFICIENT_FUNDS, RelayOutcome.NONCE_USED):
         return _refusal_error(order, outcome, sent)

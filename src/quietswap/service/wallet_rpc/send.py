@@ -273,8 +273,11 @@ def _hash_of(order: Order) -> str:
     assert order.failure is not None
     if order.failure.code is not FailureCode.NOT_SENT:
         raise rules.rejected_before(order)
-    details = {"reason": FailureCode.NOT_SENT.value, "orderId": order.order_id}
-    raise ProviderUnavailable(NOT_SENT_ANYWHERE + "the relay cannot be reached", details)
+    raise ProviderUnavailable(
+        NOT_SENT_ANYWHERE + "the relay cannot be reached",
+        reason=FailureCode.NOT_SENT.value,
+        order_id=order.order_id,
+    )
 
 
 @contextmanager
@@ -287,8 +290,7 @@ def _not_sent() -> Iterator[None]:
         raise
     except NodeUnavailable as error:
         text = "the Ethereum node does not answer, so the transaction could not be checked"
-        details = {"reason": "NODE_UNAVAILABLE"}
-        raise ProviderUnavailable(NOT_SENT_ANYWHERE + text, details) from error
+        raise ProviderUnavailable(NOT_SENT_ANYWHERE + text, reason="NODE_UNAVAILABLE") from error
     except StoreUnavailable as error:
         raise _store_unavailable() from error
 
@@ -297,8 +299,8 @@ def _store_unavailable() -> ProviderUnavailable:
     return ProviderUnavailable(
         "the database does not answer, so it is not known whether the order was stored; it was not"
         " sent by this request",
-        {"reason": "STORE_UNAVAILABLE"},
         "Send the same signed transaction again.",
+        reason="STORE_UNAVAILABLE",
     )
 
 
