@@ -19,7 +19,8 @@ A wallet is any object with `request(method, params)`. It returns the result, or
 keys of the sandbox. `page.emit(...)` sends its events to the page.
 
 The browser is the packaged Chromium (`package.json`, installed by the Makefile), or an installed
-Chrome. It runs in one Node process with a TMPDIR of its own.
+Chrome; or an installed Firefox, for the tests of `test_firefox.py`. It runs in one Node process
+with a TMPDIR of its own.
 """
 
 import contextlib
@@ -66,9 +67,9 @@ class Wallet(Protocol):
 
 
 class Browser:
-    """One browser. Raises CannotRun."""
+    """One browser: Chromium, or the Firefox at a path. Raises CannotRun."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, firefox: str = "") -> None:
         node = shutil.which("node")
         if node is None:
             raise CannotRun("there is no Node on the PATH")
@@ -78,6 +79,7 @@ class Browser:
             **os.environ,
             "TMPDIR": str(folder),
             "PATIENCE_MS": str(int(_PATIENCE_S * 1000)),
+            "FIREFOX": firefox,
         }
         self._process = subprocess.Popen(
             [node, str(FOLDER / "driver.mjs")],

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { chromium } from 'playwright-core'
+import { chromium, firefox } from 'playwright-core'
 
 const PATIENCE_MS = Number(process.env.PATIENCE_MS)
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
@@ -11,9 +11,19 @@ const axeSource = readFileSync(here('node_modules/axe-core/axe.min.js'), 'utf8')
 const injected = readFileSync(here('injected.js'), 'utf8')
 const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
 
-/** Starts the packaged Chromium, or an installed Chrome where that cannot run. */
+/**
+ * Starts the installed Firefox that FIREFOX names, or the packaged Chromium, or an installed Chrome where that
+ * cannot run.
+ */
 async function start() {
   const reasons = []
+  if (process.env.FIREFOX) {
+    return await firefox.launch({
+      channel: 'moz-firefox', // by WebDriver BiDi, which an unchanged Firefox has
+      executablePath: process.env.FIREFOX,
+      firefoxUserPrefs: { 'ui.prefersReducedMotion': 1 },
+    })
+  }
   if (process.platform === 'linux' && process.arch === 'x64') {
     try {
       const packaged = (await import('@sparticuz/chromium')).default
