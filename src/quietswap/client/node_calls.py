@@ -25,9 +25,6 @@ UINT256_MAX = 2**256 - 1
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of `Transfer(address,address,uint256)` (https://eips.ethereum.org/EIPS/eip-20)."""
 
-_ALLOWANCE = bytes.fromhex("dd62ed3e")
-_APPROVE = bytes.fromhex("095ea7b3")
-_BALANCE_OF = bytes.fromhex("70a08231")
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _WORD_CHARS = 2 + 64
 SEND = "eth_sendRawTransaction"
@@ -111,10 +108,6 @@ def octets(result: Any) -> bytes:
     return bytes.fromhex(str(result).removeprefix("0x"))
 
 
-def _word(address: str) -> bytes:
-    return bytes.fromhex(address[2:]).rjust(32, b"\0")
-
-
 def word_of(result: Any) -> int:
     """Return the number that a view function returned.
 
@@ -138,15 +131,12 @@ def view(to: str, data: bytes, read: Callable[[Any], T], block: str = "latest") 
 
 def approval_data(spender: str, amount: int) -> str:
     """Return the calldata of `approve(spender, amount)`."""
-    return "0x" + (_APPROVE + _word(spender) + amount.to_bytes(32)).hex()
+    return "0x" + erc20.approve(Address(spender), amount).hex()
 
 
 def approval_of(data: str) -> tuple[str, int] | None:
     """Return spender and amount of the calldata of an `approve`; None for any other."""
-    raw = octets(data)
-    if raw[:4] != _APPROVE or len(raw) != 4 + 64:
-        return None
-    return from_any_case("0x" + raw[16:36].hex()), int.from_bytes(raw[36:])
+    return erc20.read_approve(octets(data))
 
 
 CHAIN_ID = NodeCall("eth_chainId", (), number)
@@ -194,12 +184,12 @@ def eth_balance(wallet: str) -> NodeCall[int]:
 
 
 def token_balance(token: str, wallet: str, block: str = "latest") -> NodeCall[int]:
-    return view(token, _BALANCE_OF + _word(wallet), word_of, block)
+    return view(token, erc20.balance_of(Address(wallet)), word_of, block)
 
 
 def allowance(token: str, owner: str, spender: str, block: str = "latest") -> NodeCall[int]:
     """Request the allowance of `spender` for tokens of `owner`, in smallest units."""
-    return view(token, _ALLOWANCE + _word(owner) + _word(spender), word_of, block)
+    return view(token, erc20.allowance(Address(owner), Address(spender)), word_of, block)
 
 
 def decimals(token: str) -> NodeCall[int | None]:
@@ -278,7 +268,7 @@ def _receipt(result: Any) -> NodeReceipt | None:
 
 def received(receipt: NodeReceipt, token: str, wallet: str) -> int:
     """Return what `wallet` gained of `token`, from the receipt's Transfer events."""
-    me, gained = _word(wallet).hex(), 0
+    me, gained = erc20.address_word(Address(wallet)).hex(), 0
     for log in receipt.logs:
         if log.address.lower() != token.lower() or len(log.topics) != 3:
             continue

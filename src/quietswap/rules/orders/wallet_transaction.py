@@ -15,16 +15,12 @@ from quietswap.rules.quotes.issued_quote import (
     Trade,
     WrapOrderTerms,
 )
-from quietswap.rules.tokens.erc20 import calldata, value_of
+from quietswap.rules.tokens.erc20 import calldata, read_approve, value_of
 from quietswap.rules.tokens.token import NATIVE, WETH, WrapOperation
-from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.fees import intrinsic_gas
 from quietswap.rules.tx.signed import SignedTransaction, UnsignedTransaction
 
-_APPROVE = bytes.fromhex("095ea7b3")
-_TWO_WORDS = 4 + 2 * 32
-_WORD = 32
 _BUMP = 10
 """Percent by which a replacement raises the fee cap (go-ethereum's `PriceBump`)."""
 
@@ -50,13 +46,8 @@ class ApprovalCall:
 
 def read_approval(params: UnsignedTransaction) -> ApprovalCall | None:
     """Return the approval; None unless the calldata is exactly one canonical `approve` call."""
-    data = params.data
-    if params.value or len(data) != _TWO_WORDS or not data.startswith(_APPROVE):
-        return None
-    spender, amount = data[4 : 4 + _WORD], data[4 + _WORD :]
-    if any(spender[:12]):
-        return None
-    return ApprovalCall(params.to, addresses.from_bytes(spender[12:]), int.from_bytes(amount))
+    approval = read_approve(params.data)
+    return None if params.value or approval is None else ApprovalCall(params.to, *approval)
 
 
 def is_approved_by(quote: IssuedQuote, approval: ApprovalCall) -> bool:
@@ -73,7 +64,7 @@ def read_wrap(params: UnsignedTransaction) -> WrapOrderTerms | None:
         return None
     for operation, amount in (
         (WrapOperation.WRAP, params.value),
-        (WrapOperation.UNWRAP, int.from_bytes(params.data[4 : 4 + _WORD])),
+        (WrapOperation.UNWRAP, int.from_bytes(params.data[4:36])),
     ):
         expected = calldata(operation, amount), value_of(operation, amount)
         if amount and (params.data, params.value) == expected:

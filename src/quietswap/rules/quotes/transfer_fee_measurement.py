@@ -8,9 +8,9 @@ and from the wallet to an unknown address.
 
 from dataclasses import dataclass
 
+from quietswap.rules.tokens.erc20 import BALANCE_OF
 from quietswap.rules.tx.address import Address, to_bytes
 
-_BALANCE_OF = bytes.fromhex("70a08231")
 _TRANSFER = bytes.fromhex("a9059cbb")
 
 STEPS = 5
@@ -39,9 +39,9 @@ class TransferFeeProbe:
         return (
             (self.token, _transfer(to_bytes(self.payer), self.part)),
             (self.payer, _transfer(wallet, self.part)),
-            (self.token, _BALANCE_OF + _word(wallet)),
+            (self.token, BALANCE_OF + _word(wallet)),
             (self.token, _transfer(self.collector, self.part)),
-            (self.token, _BALANCE_OF + _word(self.collector)),
+            (self.token, BALANCE_OF + _word(self.collector)),
         )
 
 

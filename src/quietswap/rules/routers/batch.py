@@ -11,6 +11,7 @@ Service, wallet RPC and clients all read and write the form here.
 
 from dataclasses import dataclass, replace
 
+from quietswap.rules.tokens.erc20 import address_word, approve, word
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
@@ -25,7 +26,6 @@ FIRST_GAS = 80_000
 """What approval and batch may use beside the swap, in gas units, for the first simulation."""
 
 _EXECUTE = bytes.fromhex("e9ae5c53")
-_APPROVE = bytes.fromhex("095ea7b3")
 _WORD = 32
 _HEAD = 4 + 3 * _WORD
 """Bytes before `executionData`."""
@@ -79,13 +79,13 @@ class SwapBatch:
 
     def calldata(self) -> bytes:
         """Return the canonical calldata of `execute`."""
-        router = _address(self.router)
-        approve = _APPROVE + router + _word(self.amount)
-        first = _address(self.token) + _word(0) + _word(3 * _WORD) + _octets(approve)
-        second = router + _word(0) + _word(3 * _WORD) + _octets(self.data)
-        offsets = _word(2 * _WORD) + _word(2 * _WORD + len(first))
-        calls = _word(_WORD) + _word(2) + offsets + first + second
-        return _EXECUTE + MODE + _word(2 * _WORD) + _octets(calls)
+        router = address_word(self.router)
+        approval = approve(self.router, self.amount)
+        first = address_word(self.token) + word(0) + word(3 * _WORD) + _octets(approval)
+        second = router + word(0) + word(3 * _WORD) + _octets(self.data)
+        offsets = word(2 * _WORD) + word(2 * _WORD + len(first))
+        calls = word(_WORD) + word(2) + offsets + first + second
+        return _EXECUTE + MODE + word(2 * _WORD) + _octets(calls)
 
 
 def read(params: UnsignedTransaction, wallet: Address) -> SwapBatch | None:
@@ -157,16 +157,8 @@ LATER = (
 """Why the batched form has the next nonce: a delegation changes only with it (EIP-7702)."""
 
 
-def _word(number: int) -> bytes:
-    return number.to_bytes(_WORD)
-
-
-def _address(address: Address) -> bytes:
-    return addresses.to_bytes(address).rjust(_WORD, b"\0")
-
-
 def _octets(data: bytes) -> bytes:
-    return _word(len(data)) + data + bytes(-len(data) % _WORD)
+    return word(len(data)) + data + bytes(-len(data) % _WORD)
 
 
 def _uint(data: bytes, at: int) -> int:

@@ -1,4 +1,4 @@
-"""ABI encoding of the ERC-20 view calls (https://eips.ethereum.org/EIPS/eip-20)."""
+"""ABI encoding of the calls of ERC-20 (https://eips.ethereum.org/EIPS/eip-20)."""
 
 from quietswap.rules.foreign_text import harmless
 from quietswap.rules.tokens.token import WrapOperation
@@ -8,8 +8,9 @@ from quietswap.rules.tx.address import Address
 DECIMALS = bytes.fromhex("313ce567")
 SYMBOL = bytes.fromhex("95d89b41")
 NAME = bytes.fromhex("06fdde03")
-_BALANCE_OF = bytes.fromhex("70a08231")
+BALANCE_OF = bytes.fromhex("70a08231")
 _ALLOWANCE = bytes.fromhex("dd62ed3e")
+_APPROVE = bytes.fromhex("095ea7b3")
 _LONGEST_SYMBOL, _LONGEST_NAME = 32, 60
 _READ_FACTOR = 8
 """Bytes that are read for each character that is shown: some are dropped, none has more than 4."""
@@ -25,11 +26,22 @@ def address_word(address: Address) -> bytes:
 
 
 def balance_of(holder: Address) -> bytes:
-    return _BALANCE_OF + address_word(holder)
+    return BALANCE_OF + address_word(holder)
 
 
 def allowance(owner: Address, spender: Address) -> bytes:
     return _ALLOWANCE + address_word(owner) + address_word(spender)
+
+
+def approve(spender: Address, amount: int) -> bytes:
+    return _APPROVE + address_word(spender) + word(amount)
+
+
+def read_approve(data: bytes) -> tuple[Address, int] | None:
+    """Return spender and amount; None unless it is exactly one canonical `approve` call."""
+    if len(data) != 4 + 2 * 32 or not data.startswith(_APPROVE) or any(data[4:16]):
+        return None
+    return addresses.from_bytes(data[16:36]), int.from_bytes(data[36:])
 
 
 def read_uint(data: bytes | None) -> int | None:
