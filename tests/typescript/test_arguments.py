@@ -14,6 +14,7 @@ __all__ = ["node", "outside", "service"]
 
 pytestmark = pytest.mark.xdist_group("typescript")
 SWAP = {"sellToken": WETH, "buyToken": USDC, "sellAmount": big(ETHER), "wallet": WALLET}
+ONE_TO_ONE = "ETH into WETH is a wrap, and WETH into ETH an unwrap: no swap"
 CANCEL = {"orderId": "ord_1", "wallet": WALLET}
 OPTIONS = {"url": "http://127.0.0.1:9", "apiKey": "qs_right", "rpcUrl": "http://127.0.0.1:9"}
 
@@ -34,6 +35,23 @@ def test_further_pages_of_a_history_are_of_its_first_total(
     page = typescript.run("orderHistory", WALLET, {"offset": 2, "asOf": 7}, options=options)
     assert len(page["result"]["orders"]) == 2
     assert service.asked[-1].query.items() >= {"offset": "2", "asOf": "7"}.items()
+
+
+@pytest.mark.parametrize("pair", [("ETH", USDC), (USDC, "ETH")])
+def test_ether_is_quoted_and_priced_as_its_weth_and_not_signed(
+    typescript: TypeScript, outside: FakeServers, service: FakeService, pair: tuple[str, str]
+) -> None:
+    options = OPTIONS | {"url": outside.url}
+    request = SWAP | {"sellToken": pair[0], "buyToken": pair[1]}
+    typescript.run("quote", request, options=options)
+    typescript.run("price", *pair, big(ETHER), options=options)
+    asked = [(each.query["sellToken"], each.query["buyToken"]) for each in service.asked]
+    assert asked == 2 * [tuple(WETH if token == "ETH" else token for token in pair)]
+    with pytest.raises(Thrown) as caught:
+        typescript.run("swap", request, options=options, signer={"never": True})
+    assert caught.value.name == "QuoteDeclined"
+    assert "ETH is swapped as WETH" in caught.value.fields["message"]
+    assert len(service.asked) == 2
 
 
 @pytest.mark.parametrize("name", ["maxImpactPercnt", "atleast", "toString"])
@@ -72,6 +90,9 @@ def test_a_misspelt_option_of_the_polling(typescript: TypeScript) -> None:
     [
         ({"sellToken": "WETH"}, "sellToken must be an address, not WETH"),
         ({"sellToken": [WETH]}, f"sellToken must be an address, not {WETH}"),
+        ({"sellToken": "eth"}, "sellToken must be an address, not eth"),
+        ({"buyToken": "ETH"}, ONE_TO_ONE),
+        ({"sellToken": "ETH", "buyToken": WETH.lower()}, ONE_TO_ONE),
         ({"sellAmount": 1}, "sellAmount must be a bigint above 0, not 1"),
         ({"maxSell": big(1)}, "maxSell must be left out beside sellAmount, not 1"),
         (

@@ -2,6 +2,7 @@
 import { requireKnown, type Members } from "./arguments.js";
 import type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.js";
 import type { EventsOptions } from "./events.js";
+import { QuoteDeclined } from "./flow-errors.js";
 import { followToEnd, judgeRecord, type OrderEnd } from "./order-end.js";
 import { receiptOf, type Receipt } from "./node.js";
 import { historyCall } from "./order-history.js";
@@ -13,7 +14,7 @@ import {
   type PollingOptions,
   type SignedOrders,
 } from "./polling.js";
-import { checkedRequest, type SwapRequest } from "./quote-checks.js";
+import { ETH, checkedRequest, inWeth, type SwapRequest } from "./quote-checks.js";
 import { swapQuoteCall } from "./quoting.js";
 import { hashOf, nonceIn, walletOf, type Signer } from "./signing.js";
 import { submitOrder, submitOrderCall, swap, usageCall, type SwapEvent, type SwapResult } from "./swap.js";
@@ -82,6 +83,8 @@ export class QuietswapClient {
    */
   async swap(request: SwapRequest, signer: Signer, watch: (event: SwapEvent) => void = unwatched): Promise<SwapResult> {
     const terms = checkedRequest(request, walletOf(signer, request.wallet));
+    if ([request.sellToken, request.buyToken].includes(ETH))
+      throw new QuoteDeclined("ETH is swapped as WETH: wrap it first, or unwrap what arrived; nothing was signed");
     if (!this.#context.io.hasNode && terms.approval !== "never")
       throw new RangeError("approval needs rpcUrl, your own node: give it, or approval: \"never\"");
     return swap(this.#context, terms, signer, watch);
@@ -139,7 +142,7 @@ export class QuietswapClient {
     yield* followEvents(this.#context.io, options);
   }
 
-  /** Return the best route and its transaction to sign, without checking it. */
+  /** Return the best route and its transaction to sign, without checking it. "ETH" is quoted as its WETH. */
   async quote(request: SwapRequest & { wallet: string }): Promise<SwapQuote> {
     return this.#call(swapQuoteCall(checkedRequest(request, request.wallet)));
   }
@@ -175,9 +178,12 @@ export class QuietswapClient {
     return this.#call(historyCall(wallet, { limit, offset, status, kind, asOf }));
   }
 
-  /** Return an indicative price: nothing is simulated, and it cannot be traded. */
+  /**
+   * Return an indicative price: nothing is simulated, and it cannot be traded. A token is an address, or
+   * "ETH", which has the price of its WETH.
+   */
   async price(sellToken: string, buyToken: string, sellAmount: bigint): Promise<Schemas["PriceResponse"]> {
-    const query = { sellToken, buyToken, sellAmount, chainId: 1 };
+    const query = { sellToken: inWeth(sellToken), buyToken: inWeth(buyToken), sellAmount, chainId: 1 };
     return this.#call({ path: "/price", query, answer: "PriceEnvelope" });
   }
 

@@ -3,7 +3,7 @@ import { requireKnown, requireNonce, requirePercent, requireThat, type Members }
 import { getAddress } from "./evm.js";
 import { decode, measuresRecipient } from "./calldata.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
-import { MAX_FEE_WEI, ROUTERS, WITHOUT_TRANSFER_FEE } from "./generated/rules.js";
+import { MAX_FEE_WEI, ROUTERS, WETH, WITHOUT_TRANSFER_FEE } from "./generated/rules.js";
 import type { Confirm } from "./loss.js";
 import { isAddress } from "./node.js";
 import { checkParams, faultsOf } from "./params.js";
@@ -14,7 +14,17 @@ const BPS = 10_000n;
 /** 0x's contract. The contract that it lets move the tokens is read from the chain, not pinned. */
 export const ALLOWANCE_HOLDER = "0x0000000000001ff3684f28c67538d4d072c22734";
 
-/** What to swap. Amounts in smallest units, fees in wei. */
+/** The word for ETH as a token. It is quoted and priced as its WETH. */
+export const ETH = "ETH";
+
+/** The ERC-20 that is swapped for a token: of ETH it is WETH. */
+export const inWeth = (token: string): string => (token === ETH ? WETH : token);
+
+/**
+ * What to swap. Amounts in smallest units, fees in wei. A token is an address. "ETH" is taken by the
+ * methods that only ask for a quote, which is that of its WETH: wrap it before that swap, or unwrap
+ * what arrived.
+ */
 export interface SwapRequest {
   readonly sellToken: string;
   readonly buyToken: string;
@@ -85,10 +95,13 @@ const MEMBERS: Members<SwapRequest> = {
 /** Return the request with its defaults. Throws RangeError with the name of a wrong member. */
 export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms {
   requireKnown(request, MEMBERS);
-  const { sellToken, buyToken, maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
+  const { maxFeeWei = MAX_FEE_WEI, approval = "exact" } = request;
+  const [sellToken, buyToken] = [inWeth(request.sellToken), inWeth(request.buyToken)];
   const { maxImpactPercent, maxLossPercent, slippageBps = 50 } = request;
   for (const [name, address] of Object.entries({ sellToken, buyToken, wallet }))
     requireThat(isAddress(address), name, "an address", address);
+  if ([request.sellToken, request.buyToken].includes(ETH) && getAddress(sellToken) === getAddress(buyToken))
+    throw new RangeError("ETH into WETH is a wrap, and WETH into ETH an unwrap: no swap");
   requireAmounts(request, maxFeeWei);
   requireThat(["exact", "max", "never"].includes(approval), "approval", "exact, max or never", approval);
   requireNonce(request.nonce);
@@ -96,7 +109,7 @@ export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms 
   requirePercent("maxLossPercent", maxLossPercent);
   const isWhole = Number.isInteger(slippageBps) && slippageBps >= 1 && slippageBps < 10_000;
   requireThat(isWhole, "slippageBps", "a whole number from 1 to 9999", slippageBps);
-  return { ...request, wallet, slippageBps, approval, maxFeeWei };
+  return { ...request, sellToken, buyToken, wallet, slippageBps, approval, maxFeeWei };
 }
 
 /** Refuse anything but an amount to sell, or a minimum with the most to sell for it. Throws RangeError. */
