@@ -3118,8 +3118,8 @@ export interface components {
              */
             executableUntil: string | null;
             /**
-             * @description Estimate for people
-             * @example 15-45 seconds
+             * @description How many blocks orders of this service waited in the last week, for people: half of them, and nine of ten. Not known below 20 orders.
+             * @example usually within 1 block (12 seconds), nine of ten within 3 blocks (36 seconds)
              */
             estimatedExecutionTime: string;
             /**
@@ -4954,7 +4954,7 @@ export interface operations {
                      *           "submittedAt": "2027-01-15T08:00:00.000Z",
                      *           "expiresAt": "2027-01-15T08:30:00.000Z",
                      *           "executableUntil": "2027-01-15T08:00:00.000Z",
-                     *           "estimatedExecutionTime": "15-45 seconds",
+                     *           "estimatedExecutionTime": "usually within 1 block (12 seconds), nine of ten within 3 blocks (36 seconds)",
                      *           "trackingUrl": "https://relay.example/tx/0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c",
                      *           "providerOrderId": "0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c",
                      *           "txHash": "0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"

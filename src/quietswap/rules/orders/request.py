@@ -23,7 +23,7 @@ class SwapOrderRequest:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedSwap:
-    """An accepted order. `estimated_execution` is text for people, such as `15-45 seconds`."""
+    """An accepted order. `estimated_execution` is text for people, of `usual_wait`."""
 
     order: Order
     relay_name: str

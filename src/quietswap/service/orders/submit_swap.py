@@ -28,9 +28,7 @@ from quietswap.rules.routers.batch import unwrapped
 from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.rules.tx.signed import SignedTransaction, decode
 from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed, plan_by_quote
-
-ESTIMATED_EXECUTION = "15-45 seconds"
-"""From the relay to a block: one to three slots of twelve seconds."""
+from quietswap.service.orders.usual_wait import UsualWait
 
 
 class SubmitSwap:
@@ -41,8 +39,9 @@ class SubmitSwap:
     leads to the same bytes.
     """
 
-    def __init__(self, core: SubmitOrder) -> None:
+    def __init__(self, core: SubmitOrder, usual_wait: UsualWait) -> None:
         self._core = core
+        self._usual_wait = usual_wait
 
     async def __call__(self, key: ApiKey, submission: SwapOrderRequest) -> SubmittedSwap:
         """Return the accepted order; `pending` while the relay's response is unknown.
@@ -71,7 +70,7 @@ class SubmitSwap:
             relay_name=relay.name,
             tracking_url=relay.tracking_url(order.tx_hash),
             provider_order_id=order.tx_hash,
-            estimated_execution=ESTIMATED_EXECUTION,
+            estimated_execution=await self._usual_wait(),
         )
 
     async def _new(

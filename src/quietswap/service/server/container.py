@@ -29,6 +29,7 @@ from quietswap.service.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.service.orders.submit_swap import SubmitSwap
 from quietswap.service.orders.submit_wrap import SubmitWrap
 from quietswap.service.orders.tracking.single_process import GuardedRateStore, SingleProcessGuard
+from quietswap.service.orders.usual_wait import UsualWait
 from quietswap.service.prices.usd import Chainlink, CoinGecko, DefiLlama, UsdPrices
 from quietswap.service.quoting.price import QuotePrice
 from quietswap.service.quoting.routes import CollectRoutes
@@ -244,7 +245,7 @@ def _use_cases(
     )
     return UseCases(
         quote_swap=_quote_swap(settings, outside, storage, price),
-        submit_swap=SubmitSwap(core),
+        submit_swap=SubmitSwap(core, UsualWait(storage.figures, clock)),
         order_status=GetOrderStatus(storage.orders),
         order_history=GetOrderHistory(storage.orders, clock),
         order_statistics=GetOrderStatistics(
