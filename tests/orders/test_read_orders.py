@@ -14,7 +14,7 @@ from quietswap.rules.orders.order_views import OrderView
 from quietswap.rules.tokens.token import NATIVE, WETH, Token
 from quietswap.rules.tx.address import Address
 from quietswap.service.orders.export import ExportOrders
-from quietswap.service.orders.order_status import GetOrderStatus
+from quietswap.service.orders.history import GetOrderStatus
 from quietswap.service.storage.factory import Storage
 from tests.manual_clock import ManualClock
 from tests.orders.submitting import KEY, OTHER_KEY

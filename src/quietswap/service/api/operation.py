@@ -26,8 +26,7 @@ if TYPE_CHECKING:  # `orders export` shares a module with the API, and imports n
     from quietswap.service.events.feed import EventFeed
     from quietswap.service.orders.cancel import CancelOrder
     from quietswap.service.orders.export import ExportOrders
-    from quietswap.service.orders.history import GetOrderHistory
-    from quietswap.service.orders.order_status import GetOrderStatus
+    from quietswap.service.orders.history import GetOrderHistory, GetOrderStatus
     from quietswap.service.orders.statistics import GetOrderStatistics
     from quietswap.service.orders.submit_swap import SubmitSwap
     from quietswap.service.orders.submit_wrap import SubmitWrap

@@ -1,10 +1,11 @@
-"""GET /api/v1/mev/orders/user/:userAddress: the client's orders of one wallet, newest first."""
+"""A client's orders: one, or all of a wallet. From the store only: polling costs no node calls."""
 
 from cachetools import TTLCache
 
 from quietswap.rules.clients import ApiKey
+from quietswap.rules.errors.requests import OrderNotFound
 from quietswap.rules.orders.order import OrderKind, OrderStatus
-from quietswap.rules.orders.order_views import OrderPage
+from quietswap.rules.orders.order_views import OrderPage, OrderView
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
 from quietswap.service.storage.orders import OrderStore
@@ -71,3 +72,17 @@ class GetOrderHistory:
         # orders that arrived between the two reads are at the front again
         first = max(page.total - total - arrived, 0)
         return OrderPage(page.orders[first:], total)
+
+
+class GetOrderStatus:
+    """Answer for an order of another key exactly as for one that does not exist."""
+
+    def __init__(self, orders: OrderStore) -> None:
+        self._orders = orders
+
+    async def __call__(self, key: ApiKey, order_id: str) -> OrderView:
+        """Return this client's order. Raises OrderNotFound."""
+        order = await self._orders.record(key.client_id, order_id)
+        if order is None:
+            raise OrderNotFound
+        return order

@@ -22,8 +22,7 @@ from quietswap.service.node.token_metadata import TokenReader
 from quietswap.service.node.work import NodeWork, TokenCosts
 from quietswap.service.orders.cancel import CancelOrder
 from quietswap.service.orders.export import ExportOrders
-from quietswap.service.orders.history import GetOrderHistory
-from quietswap.service.orders.order_status import GetOrderStatus
+from quietswap.service.orders.history import GetOrderHistory, GetOrderStatus
 from quietswap.service.orders.statistics import GetOrderStatistics
 from quietswap.service.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.service.orders.submit_swap import SubmitSwap
