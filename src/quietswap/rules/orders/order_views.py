@@ -82,6 +82,3 @@ class OrderPage:
 
     orders: tuple[OrderListItem, ...]
     total: int
-
-
-# What has more than one implementation.

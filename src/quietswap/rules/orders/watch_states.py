@@ -86,6 +86,3 @@ QUEUES: dict[WatchState, frozenset[Queue]] = {
     WatchState.UNDONE: frozenset({Queue.UNDONE}),
 }
 """The work that a state calls for: the tracker takes its work from these lists only."""
-
-
-# The recent canonical chain as read, to detect reorganisations.

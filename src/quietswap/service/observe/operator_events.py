@@ -25,6 +25,3 @@ def figures_unstored(reason: str) -> None:
 def pauses_unread(reason: str) -> None:
     """The pauses of sources could not be read. The last known ones stay."""
     log.warning("pauses_unread", reason=reason)
-
-
-# One function per event of the event streams that is logged or counted.

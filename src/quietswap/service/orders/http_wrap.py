@@ -55,6 +55,3 @@ async def wrap_order(request: ApiRequest) -> WrapOrderEnvelope:
     wrap_request = requests.parse_wrap_order(request.body)
     submitted = await request.use.submit_wrap(request.key, wrap_request)
     return WrapOrderEnvelope(ok=True, data=WrapOrderData(order=wrap_order_response(submitted)))
-
-
-# Cancels: domain values to contract Structs.
