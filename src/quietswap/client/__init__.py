@@ -26,14 +26,14 @@ from quietswap.client.flows.finality import OrderEnd as OrderEnd
 from quietswap.client.flows.finality import OutcomeWatch as OutcomeWatch
 from quietswap.client.flows.finality import SubmittedTransaction as SubmittedTransaction
 from quietswap.client.flows.finality import TransactionOutcome as TransactionOutcome
-from quietswap.client.flows.plan import PlannedApproval as PlannedApproval
-from quietswap.client.flows.plan import SwapPlan as SwapPlan
 from quietswap.client.flows.polling import PollingPolicy as PollingPolicy
 from quietswap.client.flows.quote_checks import ROUTERS as ROUTERS
 from quietswap.client.flows.quote_checks import Approval as Approval
 from quietswap.client.flows.quote_checks import SwapRequest as SwapRequest
 from quietswap.client.flows.simulation import SwapSimulation as SwapSimulation
 from quietswap.client.flows.swap import SwapResult as SwapResult
+from quietswap.client.flows.swap_plan import PlannedApproval as PlannedApproval
+from quietswap.client.flows.swap_plan import SwapPlan as SwapPlan
 from quietswap.client.flows.wrap import WETH as WETH
 from quietswap.client.flows.wrap import WrapRequest as WrapRequest
 from quietswap.client.flows.wrap import WrapResult as WrapResult

@@ -20,10 +20,10 @@ from quietswap.client.flows import wrap as wrap_flow
 from quietswap.client.flows.cancel import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform, run, run_async
 from quietswap.client.flows.finality import OrderEnd, SignedOrders
-from quietswap.client.flows.plan import SwapPlan
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.swap import SwapResult
+from quietswap.client.flows.swap_plan import SwapPlan
 from quietswap.client.flows.wrap import WrapRequest, WrapResult
 from quietswap.client.node_calls import NodeCall
 from quietswap.client.signing import Signer, wallet_of

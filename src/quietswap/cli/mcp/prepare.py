@@ -15,8 +15,8 @@ from quietswap.client.flows import cancel, finality, submission_outcome, swap
 from quietswap.client.flows import wrap as wrap_flow
 from quietswap.client.flows.approvals import next_approval, publish
 from quietswap.client.flows.effects import Flow
-from quietswap.client.flows.plan import SwapPlan
 from quietswap.client.flows.quote_checks import MAX_FEE_WEI
+from quietswap.client.flows.swap_plan import SwapPlan
 from quietswap.client.signing import Transaction, hash_of, sign, to_sign
 from quietswap.rules.amounts import BPS, format_units
 from quietswap.rules.contract.orders import CancelQuoteResponse

@@ -23,7 +23,7 @@ from quietswap.cli.mcp.prepare import MAX_LOSS_PERCENT, Prepared, Preparer
 from quietswap.cli.mcp.quotes import KeptQuote
 from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.tokens import ETHER, DisplayToken
-from quietswap.client.flows.plan import FRESH_S
+from quietswap.client.flows.swap_plan import FRESH_S
 from quietswap.client.flows.wrap import WrapRequest
 from quietswap.client.signing import sign
 from quietswap.rules.amounts import format_units

@@ -14,7 +14,7 @@ from quietswap.client.flows import finality
 from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows.approvals import ApprovalSent, Approved, newest_block
 from quietswap.client.flows.effects import Flow, perform, read_clock
-from quietswap.client.flows.plan import SwapPlan, approved_plan, require_consent_again, tried
+from quietswap.client.flows.plan import approved_plan, require_consent_again, tried
 from quietswap.client.flows.polling import (
     SUGGESTED_S,
     PollingPolicy,
@@ -23,6 +23,7 @@ from quietswap.client.flows.polling import (
 )
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.simulation import SwapSimulation
+from quietswap.client.flows.swap_plan import SwapPlan
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.rules.contract import requests
 from quietswap.rules.contract.orders import (
