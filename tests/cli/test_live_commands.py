@@ -14,6 +14,7 @@ from quietswap.client import QuietswapClient, node_calls
 from quietswap.client.flows.approvals import ensure_allowance
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.rules.amounts import format_units
 from tests import loopback
 from tests.cli.sandbox_process import ROOT, environment, quietswap, run_command
 from tests.cli.test_cancel_command import withheld
@@ -50,6 +51,48 @@ def test_swap_says_what_the_chain_says(town: SandboxInfo) -> None:
     assert int(answer["received"]) >= int(answer["minimum"])
     assert before["WETH"] - after["WETH"] == 10**18
     assert [len(answer["approvals"]), len(answer["quote"]["sources"])] == [1, 4]
+
+
+def counted(client: QuietswapClient, wallet: str) -> int:
+    return client.node(node_calls.nonce(wallet, "latest"))
+
+
+def listed(town: SandboxInfo, wallet: int, *words: str) -> list[list[str]]:
+    """Return the commands that a quote lists."""
+    done = run_command(["quote", *words], environment(town, wallet))
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    return [shlex.split(line)[1:] for line in lines if line.startswith("quietswap ")]
+
+
+def test_the_commands_of_a_quote_swap_ether_and_back(town: SandboxInfo) -> None:
+    """They sign as often as the plan says, and no gas is above its limit."""
+    wallet, usdc = town.wallets[5].address, town.tokens["USDC"]
+    with QuietswapClient(town.base_url, town.api_key, rpc_url=town.rpc_url) as client:
+        before = holdings(town, 5)
+        ether, signed = client.node(node_calls.eth_balance(wallet)), counted(client, wallet)
+        plan = client.plan(SwapRequest("ETH", usdc, 10**18, wallet))
+        assert (plan.refusal, plan.steps) == (None, ("wrap", "approve", "swap"))
+        wrap, swap = listed(town, 5, "1", "ETH", "USDC")
+        machine(town, 5, *wrap, "--yes")
+        received = int(machine(town, 5, *swap, *FAST)["received"])
+        assert counted(client, wallet) - signed == plan.signatures
+        cost = ether - client.node(node_calls.eth_balance(wallet)) - 10**18
+        assert 0 < cost <= plan.max_gas_cost
+        between = holdings(town, 5)
+        assert between == before | {"USDC": before["USDC"] + received}
+
+        ether, signed = client.node(node_calls.eth_balance(wallet)), counted(client, wallet)
+        plan = client.plan(SwapRequest(usdc, "ETH", received, wallet))
+        assert (plan.refusal, plan.steps[-2:]) == (None, ("swap", "unwrap"))
+        swap, unwrap = listed(town, 5, format_units(received, 6), "USDC", "ETH")
+        arrived = int(machine(town, 5, *swap, *FAST)["received"])
+        amount = format_units(arrived, 18)
+        machine(town, 5, *(amount if word == "AMOUNT" else word for word in unwrap), "--yes")
+        assert counted(client, wallet) - signed == plan.signatures
+        cost = ether + arrived - client.node(node_calls.eth_balance(wallet))
+        assert 0 < cost <= plan.max_gas_cost
+        assert holdings(town, 5) == before
 
 
 def test_what_must_arrive_arrives_for_no_more_than_was_allowed(town: SandboxInfo) -> None:

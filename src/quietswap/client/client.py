@@ -323,7 +323,8 @@ class Methods:
 
         The quote passed all checks. Without an approval to sign first, it is tried at the caller's
         own node. `refusal` is what `swap` would raise; what it would ask `confirm` is
-        `needs_consent`. Raises UnsafeQuote for a quote that nobody may sign.
+        `needs_consent`. With ETH it plans what `wrap`, `swap` of the WETH and `unwrap` sign.
+        Raises UnsafeQuote for a quote that nobody may sign.
         """
         return plan_flow.swap_plan(
             request, self.polling, watch, self.orders, has_node=self._has_node

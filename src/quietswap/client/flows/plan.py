@@ -9,10 +9,9 @@ from dataclasses import replace
 from decimal import Decimal
 
 from quietswap.client import api_calls, node_calls
-from quietswap.client.api_calls import ETH
 from quietswap.client.errors import ClientError, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows import approvals as approvals_flow
-from quietswap.client.flows import quoting, reference_price
+from quietswap.client.flows import quoting, reference_price, wrap
 from quietswap.client.flows.effects import Flow, perform, perform_all, read_clock
 from quietswap.client.flows.finality import SignedOrders
 from quietswap.client.flows.moment import at_one_moment, read_ahead
@@ -22,10 +21,16 @@ from quietswap.client.flows.polling import (
     require_trade_scope,
     retry_transient,
 )
-from quietswap.client.flows.quote_checks import SwapRequest, is_accepted
+from quietswap.client.flows.quote_checks import (
+    MAX_FEE_OPTION,
+    SwapRequest,
+    is_accepted,
+    require_cost,
+)
 from quietswap.client.flows.simulation import simulate_swap
 from quietswap.client.flows.swap_plan import PlannedApproval, SwapPlan, WalletFacts
 from quietswap.client.signing import Signer
+from quietswap.rules.amounts import format_units
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.safety.loss import Loss
 from quietswap.rules.tokens.token import WETH
@@ -66,10 +71,9 @@ def _planned(
     has_node: bool,
     since: int,
 ) -> Flow[SwapPlan]:
-    if ETH in (request.sell_token, request.buy_token):
-        raise QuoteDeclined(
-            "ETH is swapped as WETH: wrap it first, or unwrap what arrived; nothing was signed"
-        )
+    conversion, request = request.conversion, request.in_weth
+    if conversion and not has_node:
+        raise QuoteDeclined("a plan with ETH needs your own node (--rpc-url): nothing was signed")
     quote = yield from quoting.safe_quote(request, polling, has_node=has_node)
     at = (yield from read_clock()).seconds
     watch(quote)
@@ -81,7 +85,7 @@ def _planned(
     if reference is not None:
         below = reference.below_percent(quote, request.slippage_bps)
     loss = quoting.judge_quote(quote, request.slippage_bps, below)
-    plan = SwapPlan(request, quote, loss, at, reference=reference)
+    plan = SwapPlan(request, quote, loss, at, reference=reference, conversion=conversion)
     plan = replace(plan, refusal=_refused_price(plan))
     if has_node:
         plan = yield from _with_wallet(plan, polling, orders, since)
@@ -124,6 +128,7 @@ def _with_wallet(
     if plan.refusal is not None:
         return plan
     try:
+        plan = yield from _with_conversion(plan)
         _require_funds(plan, facts)
         yield from _require_enough_behind(plan, facts, polling, orders)
         if facts.allowance >= quote.sell_amount:
@@ -135,10 +140,33 @@ def _with_wallet(
             request, quote, facts.allowance, facts.next_nonce, polling
         )
         plan = yield from _with_approvals(plan, facts)
+        if plan.conversion:
+            _require_funds(plan, facts)  # the gas of all steps, before the first one
         # before the public approval: its gas would be paid for a swap that is declined
         return (yield from with_gas(plan, quote.estimated_gas))
     except QuoteDeclined as error:
         return replace(plan, refusal=error)
+
+
+def _with_conversion(plan: SwapPlan) -> Flow[SwapPlan]:
+    """Add what the wrap or unwrap of a plan may cost, by its own quote of at least the minimum.
+
+    Raises UnsafeQuote, and QuoteDeclined for gas above the request's limit.
+    """
+    if plan.conversion is None:
+        return plan
+    quote, request = plan.quote, plan.request
+    units = quote.sell_amount if plan.conversion == "wrap" else quote.min_buy_amount
+    converted = wrap.WrapRequest(plan.conversion, format_units(int(units), 18), request.wallet)
+    answer = yield from perform(
+        api_calls.wrap_quote(converted.operation, converted.amount, request.wallet)
+    )
+    wrap.check_quote(answer, converted)
+    params = answer.mev_protection.transaction_params
+    yield from quoting.check_fee(params)
+    cost = int(params.max_gas_cost)
+    require_cost(f"the gas of the {plan.conversion}", cost, request.max_fee_wei, MAX_FEE_OPTION)
+    return replace(plan, conversion_gas_wei=cost)
 
 
 def _wallet_facts(quote: SwapQuoteResponse, request: SwapRequest, since: int) -> Flow[WalletFacts]:
@@ -157,18 +185,20 @@ def _wallet_facts(quote: SwapQuoteResponse, request: SwapRequest, since: int) ->
 def _require_funds(plan: SwapPlan, facts: WalletFacts) -> None:
     """Refuse a swap above the balance: before an approval costs gas, and after it.
 
-    The most that it may cost is value + gas limit x fee cap, as a node asks (EIP-1559).
+    The most that it may cost is value + gas limit x fee cap, as a node asks (EIP-1559). With a wrap
+    first, what is sold is ETH now.
     """
-    needs = int(plan.quote.sell_amount)
-    if facts.sell_balance < needs:
+    needs, is_wrapped = int(plan.quote.sell_amount), plan.conversion == "wrap"
+    if facts.sell_balance < needs and not is_wrapped:
         raise QuoteDeclined(
             f"the wallet holds {facts.sell_balance} of {needs} smallest units of the sell token",
             (plan.request.sell_token, facts.sell_balance, needs),
         )
-    cost = plan.params.value + plan.params.max_gas_cost
+    cost = plan.params.value + plan.max_gas_cost + (needs if is_wrapped else 0)
     if facts.ether < cost:
+        payment = ", ".join(plan.steps) if plan.conversion else "the transaction"
         raise QuoteDeclined(
-            f"the wallet holds {facts.ether} wei of ETH, and the transaction may cost {cost} wei"
+            f"the wallet holds {facts.ether} wei of ETH, and {payment} may cost {cost} wei"
         )
 
 
@@ -304,13 +334,14 @@ def swap_plan(
     *,
     has_node: bool,
 ) -> Flow[SwapPlan]:
-    """Return the plan of a swap, tried at the own node unless an approval is needed first.
+    """Return the plan of a swap, tried at the own node unless another step comes first.
 
     Nobody is asked: what a person would be asked is `needs_consent`. Raises UnsafeQuote.
     """
     yield from require_trade_scope(polling)
     plan = yield from planned(request, polling, watch, orders, has_node=has_node)
-    if plan.refusal is not None or plan.approvals or not has_node:
+    is_first = not plan.approvals and plan.conversion != "wrap"
+    if plan.refusal is not None or not is_first or not has_node:
         return plan
     try:
         return (yield from tried(plan, 0))
@@ -357,8 +388,12 @@ def approved_plan(
 
     An approval takes time and a nonce, so a fresh quote follows each approval; it may name another
     router. Raises QuoteDeclined when balance or allowance is too low, or when the approval would
-    use the nonce of an open order. Raises the errors of `ensure_allowance`.
+    use the nonce of an open order, and for ETH. Raises the errors of `ensure_allowance`.
     """
+    if request.conversion:
+        raise QuoteDeclined(
+            "ETH is swapped as WETH: wrap it first, or unwrap what arrived; nothing was signed"
+        )
     approvals: list[approvals_flow.Approved] = []
     for _ in range(_MOST_ROUTERS):
         since = approvals_flow.newest_block(approvals)

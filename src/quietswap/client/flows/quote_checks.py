@@ -7,13 +7,13 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Literal, TypeVar, get_args
+from typing import Literal, Self, TypeVar, get_args
 
 import msgspec
 
-from quietswap.client.api_calls import API, ApiCall, swap_query
+from quietswap.client.api_calls import API, ETH, ApiCall, in_weth, swap_query
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from quietswap.rules.amounts import BPS
 from quietswap.rules.contract.quotes import StreamedRoute, SwapQuoteEnvelope, SwapQuoteResponse
@@ -29,6 +29,7 @@ from quietswap.rules.trial import swap_trial
 from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
 from quietswap.rules.vendors import zeroex
+from quietswap.rules.wire import WrapOperation
 
 Approval = Literal["exact", "max", "never"]
 """What to approve when the allowance is too low: the sell amount, the maximum, or nothing."""
@@ -54,8 +55,8 @@ ROUTERS = frozenset(routers.ROUTERS)
 class SwapRequest:
     """What to swap. `sell_amount` is in smallest units.
 
-    A token is an address. "ETH" is taken by `QuietswapClient.quote` alone, which answers the swap
-    of its WETH: wrap it before that swap, or unwrap what arrived.
+    A token is an address. "ETH" is taken by `quote` and `plan` of the client, whose answer is the
+    swap of its WETH: wrap it before that swap, or unwrap what arrived.
 
     Without it (None) the least amount is sold whose minimum is `at_least`: `at_least` is then
     required, and so is `max_sell`, the most that may be sold. No quote bounds that amount, so the
@@ -130,6 +131,26 @@ class SwapRequest:
             if getattr(self, name) is None:
                 raise ValueError(f"without sell_amount {name} is required")
             require_int(name, getattr(self, name), 1)
+
+    @property
+    def conversion(self) -> WrapOperation | None:
+        """What ETH needs: a wrap before the swap, or an unwrap after it."""
+        if self.sell_token == ETH:
+            return "wrap"
+        return "unwrap" if self.buy_token == ETH else None
+
+    @property
+    def in_weth(self) -> Self:
+        """The request of the swap itself, which has WETH where this one has ETH.
+
+        Raises ValueError for ETH into WETH, and for what bounds one transaction of several.
+        """
+        sell, buy = in_weth(self.sell_token), in_weth(self.buy_token)
+        if self.conversion and sell.lower() == buy.lower():
+            raise ValueError("ETH into WETH is a wrap, and WETH into ETH an unwrap: no swap")
+        if self.conversion and (self.batch or self.nonce is not None):
+            raise ValueError("a swap with ETH is several transactions: give no nonce and no batch")
+        return replace(self, sell_token=sell, buy_token=buy)
 
     @property
     def approval_amount(self) -> int:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Literal
 
 from quietswap.client import node_calls
 from quietswap.client.errors import ClientError
@@ -12,7 +13,9 @@ from quietswap.client.flows.simulation import SwapSimulation
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.contract.transactions import TransactionParams
 from quietswap.rules.safety.loss import Loss
+from quietswap.rules.wire import WrapOperation
 
+Step = Literal["wrap", "reset", "approve", "swap", "batch", "unwrap"]
 FRESH_S = 20.0
 """A quote expires after about 30 s. After 20 s too little time may be left to sign it."""
 
@@ -50,7 +53,9 @@ class SwapPlan:
     first, with `approval_gas_wei` at most for their gas. `block`, the own node's latest when it was
     planned, `wallet`, `reference` and `trial` are None without a node; `trial` also before the last
     check. `refusal` is the error that is raised
-    instead of a signature. `at` is when the quote came, in s of the client's monotonic clock.
+    instead of a signature. `at` is when the quote came, in s of the client's monotonic clock. With
+    ETH, `conversion` is a wrap that is signed first, or an unwrap that is signed last, and
+    `conversion_gas_wei` the most that its gas may cost at the fees of now.
     """
 
     request: SwapRequest
@@ -65,6 +70,8 @@ class SwapPlan:
     reference: ReferencePrice | None = None
     is_batched: bool = False
     trial: SwapSimulation | None = None
+    conversion: WrapOperation | None = None
+    conversion_gas_wei: int = 0
 
     @property
     def params(self) -> TransactionParams:
@@ -72,14 +79,24 @@ class SwapPlan:
         return self.quote.mev_protection.transaction_params
 
     @property
+    def steps(self) -> tuple[Step, ...]:
+        """What is signed, in order; each step waits for the block of the one before it."""
+        approvals: tuple[Step, ...] = tuple(
+            "approve" if each.amount else "reset" for each in self.approvals
+        )
+        before: tuple[Step, ...] = ("wrap",) if self.conversion == "wrap" else ()
+        after: tuple[Step, ...] = ("unwrap",) if self.conversion == "unwrap" else ()
+        return *before, *approvals, "batch" if self.is_batched else "swap", *after
+
+    @property
     def signatures(self) -> int:
-        """How many transactions are signed: the approvals, and the swap."""
-        return len(self.approvals) + 1
+        """How many transactions are signed: one for each step."""
+        return len(self.steps)
 
     @property
     def max_gas_cost(self) -> int:
         """The most that all of them may cost in gas, in wei."""
-        return int(self.params.max_gas_cost) + self.approval_gas_wei
+        return int(self.params.max_gas_cost) + self.approval_gas_wei + self.conversion_gas_wei
 
     @property
     def fresh_until(self) -> float:
