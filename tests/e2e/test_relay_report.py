@@ -84,11 +84,16 @@ def rounds(desk: ApiClient) -> list[Swap]:
 
 
 def received(desk: ApiClient) -> dict[str, tuple[str, ...]]:
-    """Return the relays that took each transaction, by hash. The first one refuses some."""
+    """Return the relays that were given each transaction, by hash. The first one refuses some.
+
+    An order that goes to both at once may be mined by one before the other has looked at it, which
+    then refuses its nonce. The report counts that one, too: it may have had the order.
+    """
     found, shown = defaultdict[str, list[str]](list), desk.town.control.get("/relay").json()
     for relay in RELAYS:
-        for one in shown[relay]["transactions"]:
-            found[one["hash"]].append(relay)
+        taken = {one["hash"] for one in shown[relay]["transactions"]}
+        for tx_hash in taken | shown[relay]["refused"].keys():
+            found[tx_hash].append(relay)
     return {tx_hash: tuple(relays) for tx_hash, relays in found.items()}
 
 
