@@ -3,11 +3,8 @@
 import os
 import re
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-
-import pytest
 
 from tests.deploy.files import DOCS, ROOT
 from tests.waiting import wait_until
@@ -105,15 +102,6 @@ def test_the_readme_tells_what_the_demo_shows() -> None:
     assert f"{round(float(loss))} USDC ({share} %)" in text
     assert f"pays {gain} more than the worst" in text
     assert "uniswap" in plain
-
-
-@pytest.mark.xdist_group("live-cli")
-def test_the_script_makes_the_picture(tmp_path: Path) -> None:
-    target = tmp_path / "demo.svg"
-    command = [sys.executable, str(ROOT / "tools" / "demo_picture.py"), str(target)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    check_picture(target)
 
 
 def test_the_glossary_has_the_words_a_newcomer_meets() -> None:

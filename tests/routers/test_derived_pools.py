@@ -150,12 +150,12 @@ def test_pools_that_do_not_meet_or_end_elsewhere_are_refused() -> None:
         v3(v3_group(WETH, DAI))
 
 
-@pytest.mark.parametrize("bit", range(160, 255))
-def test_a_pools_first_word_has_no_other_bits(bit: int) -> None:
+def test_a_pools_first_word_has_no_other_bits() -> None:
     group = v3_group(WETH, USDC)
-    head = int.from_bytes(group[:32]) | 1 << bit
-    with pytest.raises(MalformedCalldata, match="more than direction"):
-        v3(head.to_bytes(32) + group[32:])
+    for bit in range(160, 255):
+        head = int.from_bytes(group[:32]) | 1 << bit
+        with pytest.raises(MalformedCalldata, match="more than direction"):
+            v3(head.to_bytes(32) + group[32:])
 
 
 def test_a_pools_tokens_are_in_order_and_clean() -> None:
