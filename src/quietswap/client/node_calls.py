@@ -12,6 +12,7 @@ import msgspec
 
 from quietswap.client.errors import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
+from quietswap.rules.chain.rpc_wire import RpcCall
 from quietswap.rules.foreign_text import masked
 from quietswap.rules.tokens import erc20
 from quietswap.rules.trial.codec import NodeLog
@@ -46,13 +47,14 @@ In the words of geth, Besu, Reth, Erigon and Nethermind, and anvil.
 _ELSE = "something else than an Ethereum node answered there"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeCall(Generic[T]):
-    """One JSON-RPC call; `read` converts its result to a value."""
+def _as_it_is(result: Any) -> Any:
+    return result
 
-    method: str
-    params: Sequence[Any]
-    read: Callable[[Any], T]
+
+class NodeCall(RpcCall, Generic[T], frozen=True):
+    """One call; `read` converts its result to a value."""
+
+    read: Callable[[Any], T] = _as_it_is
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +306,7 @@ def read_results(
         answers: Any = decode(body, dict[str, Any] | list[dict[str, Any]])  # type: ignore[arg-type]
     except msgspec.DecodeError as error:
         raise UnexpectedResponse(f"{name}: {_ELSE}, not in JSON-RPC") from error
-    whole: NodeCall[Any] = NodeCall(name, (), lambda result: result)
+    whole: NodeCall[Any] = NodeCall(name)
     if isinstance(answers, dict):
         _result(whole, status, answers, secrets)
         raise UnexpectedResponse(f"{name}: {_ELSE}: one answer")

@@ -25,6 +25,7 @@ from quietswap.client.event_stream import AwaitEvent, QuoteEvents
 from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Request, Sleep
 from quietswap.client.node_calls import BUSY_STATUS, NodeBatch, NodeCall, read_result, read_results
 from quietswap.client.wire import encode
+from quietswap.rules.chain.rpc_wire import messages
 from quietswap.rules.foreign_text import secrets_of
 
 _PEM = b"-----BEGIN CERTIFICATE-----"
@@ -140,10 +141,7 @@ class _Wire:
         calls = sent.calls if isinstance(sent, NodeBatch) else (sent,)
         if self._at.rpc_url is None:
             raise ValueError(f"{calls[0].method} needs an Ethereum node: give `rpc_url`")
-        bodies = [
-            {"jsonrpc": "2.0", "id": at, "method": call.method, "params": list(call.params)}
-            for at, call in enumerate(calls, 1)
-        ]
+        bodies = messages(calls, 1)
         headers = {"Content-Type": "application/json"}
         body = encode(bodies if isinstance(sent, NodeBatch) else bodies[0])
         return _Outgoing("POST", self._at.rpc_url, {}, headers, body)

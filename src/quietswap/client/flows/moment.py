@@ -86,7 +86,9 @@ def _read(
     missing = {_key(call): call for call in calls if _key(call) not in results}
     if not missing:
         return errors
-    plain = tuple(NodeCall(call.method, call.params, _as_it_is) for call in missing.values())
+    plain: tuple[NodeCall[Any], ...] = tuple(
+        NodeCall(call.method, call.params) for call in missing.values()
+    )
     if isinstance(effect, NodeBatch):
         answers = yield NodeBatch(plain, effect.keeps_errors)
     else:
@@ -105,7 +107,3 @@ def _value(call: NodeCall[Any], results: _Results) -> Any:
 
 def _key(call: NodeCall[Any]) -> _Key:
     return call.method, encode(list(call.params))
-
-
-def _as_it_is(result: Any) -> Any:
-    return result

@@ -164,12 +164,15 @@ def batch_limit(text: str, asked: int, *, too_large: bool = False) -> int | None
 
 def request_body(calls: Sequence[RpcCall], first_id: int) -> bytes:
     """Return the batch as JSON, with ids in ascending order from `first_id`."""
-    return msgspec.json.encode(
-        [
-            {"jsonrpc": "2.0", "id": at, "method": call.method, "params": call.params}
-            for at, call in enumerate(calls, first_id)
-        ]
-    )
+    return msgspec.json.encode(messages(calls, first_id))
+
+
+def messages(calls: Sequence[RpcCall], first_id: int) -> list[dict[str, object]]:
+    """Return the messages of the calls, with ids in ascending order from `first_id`."""
+    return [
+        {"jsonrpc": "2.0", "id": at, "method": call.method, "params": call.params}
+        for at, call in enumerate(calls, first_id)
+    ]
 
 
 def read_replies(body: bytes, first_id: int, count: int) -> list[Result]:
