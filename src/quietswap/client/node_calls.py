@@ -69,13 +69,6 @@ class NodeBlock:
     coinbase: Address
 
 
-@dataclass(frozen=True, slots=True)
-class BlockContents:
-    """Sender (lower case), nonce and hash of each transaction of a block."""
-
-    transactions: tuple[tuple[str, int, str], ...]
-
-
 class NodeReceipt(WireStruct, frozen=True):
     """The receipt of a mined transaction: `gas_used` in units, `effective_gas_price` in wei."""
 
@@ -158,15 +151,13 @@ HEAD = NodeCall("eth_getBlockByNumber", ("latest", False), lambda block: number(
 """The latest block's number."""
 
 
-def contents(block: int) -> NodeCall[BlockContents]:
-    """Request a block with its transactions."""
+def transactions(block: int) -> NodeCall[tuple[tuple[str, int, str], ...]]:
+    """Request sender (lower case), nonce and hash of each transaction of a block."""
 
-    def read(result: Any) -> BlockContents:
-        return BlockContents(
-            tuple(
-                (str(tx["from"]).lower(), number(tx["nonce"]), str(tx["hash"]).lower())
-                for tx in result["transactions"]
-            )
+    def read(result: Any) -> tuple[tuple[str, int, str], ...]:
+        return tuple(
+            (str(tx["from"]).lower(), number(tx["nonce"]), str(tx["hash"]).lower())
+            for tx in result["transactions"]
         )
 
     return NodeCall("eth_getBlockByNumber", (hex(block), True), read)

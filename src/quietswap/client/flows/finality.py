@@ -205,9 +205,9 @@ def _block_of_nonce(sent: SubmittedTransaction, head: int) -> Flow[int | None]:
 
 def _user_of_nonce(sent: SubmittedTransaction, block: int) -> Flow[str | None]:
     """Return the hash of the transaction in this block that has the wallet's nonce."""
-    content = yield from perform(node_calls.contents(block))
+    transactions = yield from perform(node_calls.transactions(block))
     user = sent.wallet.lower(), sent.nonce
-    return next((each for *place, each in content.transactions if tuple(place) == user), None)
+    return next((each for *place, each in transactions if tuple(place) == user), None)
 
 
 def watch_transaction(
