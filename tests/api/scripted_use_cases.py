@@ -9,6 +9,8 @@ from typing import Any
 from msgspec import structs
 
 from quietswap.rules.clients import ApiKey, ClientLimits, ClientUsage, DayUsage
+from quietswap.rules.operator.figures import FigureRow, Measure
+from quietswap.rules.operator.inclusion import inclusion_report
 from quietswap.rules.orders.cancel_transaction import (
     CancelOrderRequest,
     CancelQuote,
@@ -167,6 +169,14 @@ class Window:
         return RateWindow(count <= limit, limit, max(limit - count, 0), end)
 
 
+INCLUDED = [
+    FigureRow(0, Measure.INCLUSION_BLOCKS, "fast", "none", 1, 18),
+    FigureRow(0, Measure.INCLUSION_BLOCKS, "fast", "none", 3, 2),
+    FigureRow(0, Measure.INCLUSION_BLOCKS, "noreverts", "none", 30, 1),
+    FigureRow(0, Measure.ORDER_MOVED, "cancelled", "expired", 0, 2),
+]
+
+
 class ScriptedUseCases:
     """Records every question in `asked`; `fails` is raised by whatever use case is called next."""
 
@@ -199,6 +209,7 @@ class ScriptedUseCases:
             order_status=self._answering(lambda *_: recorded(self.order)),
             order_history=self._answering(lambda *_: self.page),
             order_statistics=self._answering(lambda _, days: self.statistics(days)),
+            inclusion=self._answering(lambda days: inclusion_report(INCLUDED, 0, NOW_MS)),
             export_orders=self._export,
             now_ms=self.clock.now_ms,
             wrap_info=self._answering(lambda *_: self.info),

@@ -297,8 +297,23 @@ async def test_statistics_of_a_window(client: httpx.AsyncClient, inside: Scripte
     assert (source["confirmedBps"], source["resentBps"], source["failedBps"]) == (10_000, 10_000, 0)
 
 
+async def test_how_long_orders_waited(client: httpx.AsyncClient, inside: ScriptedUseCases) -> None:
+    answer = await client.get("/api/v1/inclusion", params={"days": "3"})
+    assert inside.asked == [(3,)]
+    report = answer.json()["data"]
+    assert (report["orders"], report["expired"]) == (21, 2)
+    assert report["usualWait"].startswith("usually within 1 block (12 seconds), nine of ten within")
+    fast, other = report["groups"]
+    assert fast["blocks"] == {"count": 20, "p50": 1, "p90": 1, "p99": 3}
+    assert [share["orders"] for share in fast["within"]] == [18, 18, 20, 20]
+    assert (other["endpoint"], other["tip"]) == ("other", "other")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/mev/stats", "/api/v1/inclusion"])
 @pytest.mark.parametrize("days", ["0", "91", "-1", "1.5", "x", ""])
-async def test_days_outside_the_bounds_are_refused(client: httpx.AsyncClient, days: str) -> None:
-    answer = await client.get("/api/v1/mev/stats", params={"days": days})
+async def test_days_outside_the_bounds_are_refused(
+    client: httpx.AsyncClient, days: str, path: str
+) -> None:
+    answer = await client.get(path, params={"days": days})
     assert answer.status_code == 400
     assert answer.json()["details"] == {"parameter": "days", "provided": days, "max": 90}

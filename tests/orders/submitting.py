@@ -13,10 +13,10 @@ from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.tokens.token_list import BUILT_IN, TokenCatalogue
 from quietswap.service.orders.cancel import CancelOrder
+from quietswap.service.orders.inclusion import GetInclusion
 from quietswap.service.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.service.orders.submit_swap import SubmitSwap
 from quietswap.service.orders.submit_wrap import SubmitWrap
-from quietswap.service.orders.usual_wait import UsualWait
 from quietswap.service.storage.factory import Storage
 from quietswap.service.wallet_rpc.match import MatchTransaction, WalletRpcPolicy
 from quietswap.service.wallet_rpc.send import SendRawTransaction
@@ -84,7 +84,7 @@ async def open_desk() -> AsyncIterator[Desk]:
         clock=clock,
         policy=RPC_POLICY,
     )
-    swap = SubmitSwap(core, UsualWait(storage.figures, clock))
+    swap = SubmitSwap(core, GetInclusion(storage.figures, clock))
     wrap = SubmitWrap(core, explorer_url="https://explorer.test")
     cancel = CancelOrder(core, new_quote_id=lambda: f"cnq_{next(serial)}")
     try:

@@ -140,6 +140,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/inclusion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How long orders waited for a block, by endpoint and priority fee */
+        get: operations["order_inclusion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/mev/wrap/info": {
         parameters: {
             query?: never;
@@ -1334,6 +1351,78 @@ export interface components {
             details: components["schemas"]["HostNotAllowedDetails"];
             /** @description What to do next */
             suggestion?: string;
+        };
+        /** @description The answer of GET /api/v1/inclusion. */
+        InclusionEnvelope: {
+            /**
+             * @description Always true
+             * @constant
+             */
+            ok: true;
+            /** @description The answer */
+            data: components["schemas"]["InclusionResponse"];
+        };
+        /** @description The orders of one endpoint and priority fee that a block has. */
+        InclusionGroup: {
+            /**
+             * @description Endpoint of the relay; `other` for all groups below 5 orders
+             * @example fast
+             */
+            endpoint: string;
+            /**
+             * @description Class of the highest priority fee; none: zero
+             * @example none
+             */
+            tip: string;
+            /** @description Blocks from the relay's acceptance to inclusion */
+            blocks: components["schemas"]["PercentileRow"];
+            /** @description By 1, 2, 5 and 25 blocks */
+            within: components["schemas"]["InclusionShare"][];
+        };
+        /** @description How long the orders of all clients waited for a block; nothing of a single wallet. */
+        InclusionResponse: {
+            /**
+             * Format: date-time
+             * @description Start of the window (ISO 8601, UTC)
+             * @example 2027-01-15T08:00:00.000Z
+             */
+            since: string;
+            /**
+             * Format: date-time
+             * @description End of the window (ISO 8601, UTC)
+             * @example 2027-01-15T08:00:00.000Z
+             */
+            until: string;
+            /**
+             * @description Orders that a block has, once for each inclusion
+             * @example 120
+             */
+            orders: number;
+            /**
+             * @description Orders that no block had in time
+             * @example 2
+             */
+            expired: number;
+            /**
+             * @description The same for people; not known below 20 orders
+             * @example usually within 1 block (12 seconds), nine of ten within 3 blocks (36 seconds)
+             */
+            usualWait: string;
+            /** @description By endpoint and priority fee */
+            groups: components["schemas"]["InclusionGroup"][];
+        };
+        /** @description How many orders waited for at most a number of blocks. */
+        InclusionShare: {
+            /**
+             * @description Blocks after the relay took it: 1 is the next one
+             * @example 2
+             */
+            blocks: number;
+            /**
+             * @description Orders that a block had by then
+             * @example 118
+             */
+            orders: number;
         };
         /** @description Allowance of the router. */
         InsufficientAllowanceDetails: {
@@ -5828,6 +5917,129 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["OrderStatsEnvelope"];
+                };
+            };
+            /** @description INVALID_PARAMETER */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidParameterError"];
+                };
+            };
+            /** @description UNAUTHORIZED */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnauthorizedError"];
+                };
+            };
+            /** @description RATE_LIMIT_EXCEEDED */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimitExceededError"];
+                };
+            };
+            /** @description INTERNAL_SERVER_ERROR */
+            500: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InternalServerError"];
+                };
+            };
+            /** @description SERVICE_UNAVAILABLE */
+            503: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailableError"];
+                };
+            };
+        };
+    };
+    order_inclusion: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The last so many days, from the begin of a day (UTC).
+                 * @example 7
+                 */
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "data": {
+                     *         "since": "2027-01-15T08:00:00.000Z",
+                     *         "until": "2027-01-15T08:00:00.000Z",
+                     *         "orders": 120,
+                     *         "expired": 2,
+                     *         "usualWait": "usually within 1 block (12 seconds), nine of ten within 3 blocks (36 seconds)",
+                     *         "groups": [
+                     *           {
+                     *             "endpoint": "fast",
+                     *             "tip": "none",
+                     *             "blocks": {
+                     *               "count": 120,
+                     *               "p50": 1,
+                     *               "p90": 2,
+                     *               "p99": 5
+                     *             },
+                     *             "within": [
+                     *               {
+                     *                 "blocks": 2,
+                     *                 "orders": 118
+                     *               }
+                     *             ]
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InclusionEnvelope"];
                 };
             };
             /** @description INVALID_PARAMETER */

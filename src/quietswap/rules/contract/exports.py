@@ -200,3 +200,52 @@ class OrderStatsResponse(WireStruct, frozen=True, kw_only=True):
 
 class OrderStatsEnvelope(base.Envelope[OrderStatsResponse], frozen=True, kw_only=True):
     """The answer of GET /api/v1/mev/stats."""
+
+
+class InclusionQuery(WireStruct, frozen=True, kw_only=True):
+    """Query of GET /api/v1/inclusion."""
+
+    days: Annotated[
+        int,
+        Meta(ge=1, le=MOST_DAYS),
+        doc("The last so many days, from the begin of a day (UTC).", 7),
+    ] = 7
+
+
+class InclusionShare(WireStruct, frozen=True, kw_only=True):
+    """How many orders waited for at most a number of blocks."""
+
+    blocks: Annotated[Count, doc("Blocks after the relay took it: 1 is the next one", 2)]
+    orders: Annotated[Count, doc("Orders that a block had by then", 118)]
+
+
+class InclusionGroup(WireStruct, frozen=True, kw_only=True):
+    """The orders of one endpoint and priority fee that a block has."""
+
+    endpoint: Annotated[
+        str, doc("Endpoint of the relay; `other` for all groups below 5 orders", "fast")
+    ]
+    tip: Annotated[str, doc("Class of the highest priority fee; none: zero", "none")]
+    blocks: Annotated[PercentileRow, doc("Blocks from the relay's acceptance to inclusion")]
+    within: Annotated[tuple[InclusionShare, ...], doc("By 1, 2, 5 and 25 blocks")]
+
+
+class InclusionResponse(WireStruct, frozen=True, kw_only=True):
+    """How long the orders of all clients waited for a block; nothing of a single wallet."""
+
+    since: Annotated[Timestamp, doc("Start of the window (ISO 8601, UTC)")]
+    until: Annotated[Timestamp, doc("End of the window (ISO 8601, UTC)")]
+    orders: Annotated[Count, doc("Orders that a block has, once for each inclusion", 120)]
+    expired: Annotated[Count, doc("Orders that no block had in time", 2)]
+    usual_wait: Annotated[
+        str,
+        doc(
+            "The same for people; not known below 20 orders",
+            "usually within 1 block (12 seconds), nine of ten within 3 blocks (36 seconds)",
+        ),
+    ]
+    groups: Annotated[tuple[InclusionGroup, ...], doc("By endpoint and priority fee")]
+
+
+class InclusionEnvelope(base.Envelope[InclusionResponse], frozen=True, kw_only=True):
+    """The answer of GET /api/v1/inclusion."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # `orders export` shares a module with the API, and imports n
     from quietswap.service.orders.cancel import CancelOrder
     from quietswap.service.orders.export import ExportOrders
     from quietswap.service.orders.history import GetOrderHistory, GetOrderStatus
+    from quietswap.service.orders.inclusion import GetInclusion
     from quietswap.service.orders.statistics import GetOrderStatistics
     from quietswap.service.orders.submit_swap import SubmitSwap
     from quietswap.service.orders.submit_wrap import SubmitWrap
@@ -52,6 +53,7 @@ class UseCases:
     order_status: GetOrderStatus
     order_history: GetOrderHistory
     order_statistics: GetOrderStatistics
+    inclusion: GetInclusion
     export_orders: ExportOrders
     now_ms: Callable[[], int]
     """Returns the time in Unix ms."""

@@ -3,11 +3,19 @@
 from quietswap.rules.amounts import BPS
 from quietswap.rules.contract import exports as contract
 from quietswap.rules.contract.exports import (
+    InclusionEnvelope,
+    InclusionQuery,
     OrderStatsEnvelope,
     OrderStatsQuery,
 )
+from quietswap.rules.operator.inclusion import WITHIN, Group, InclusionReport
 from quietswap.rules.orders.order import OrderStatus
-from quietswap.rules.orders.statistics import GroupStatistics, Measure, OrderStatistics
+from quietswap.rules.orders.statistics import (
+    GroupStatistics,
+    Measure,
+    OrderStatistics,
+    Percentiles,
+)
 from quietswap.service.api.json import amount, iso_timestamp
 from quietswap.service.api.operation import ApiRequest, operation
 from quietswap.service.api.parsing import requests
@@ -54,8 +62,36 @@ def _group(name: str, group: GroupStatistics) -> contract.StatsGroup:
     )
 
 
+def inclusion_response(report: InclusionReport) -> contract.InclusionResponse:
+    """Return `data` of GET /api/v1/inclusion."""
+    return contract.InclusionResponse(
+        since=iso_timestamp(report.since_ms),
+        until=iso_timestamp(report.until_ms),
+        orders=report.total.waited.total(),
+        expired=report.expired,
+        usual_wait=report.usual_wait,
+        groups=tuple(map(_inclusion_group, report.groups)),
+    )
+
+
+def _inclusion_group(group: Group) -> contract.InclusionGroup:
+    blocks = _percentile_row(group.percentiles)
+    assert blocks is not None  # a group has orders
+    return contract.InclusionGroup(
+        endpoint=group.endpoint,
+        tip=group.tip,
+        blocks=blocks,
+        within=tuple(
+            contract.InclusionShare(blocks=most, orders=group.within(most)) for most in WITHIN
+        ),
+    )
+
+
 def _row(group: GroupStatistics, measure: Measure) -> contract.PercentileRow | None:
-    percentiles = group.percentiles(measure)
+    return _percentile_row(group.percentiles(measure))
+
+
+def _percentile_row(percentiles: Percentiles | None) -> contract.PercentileRow | None:
     if percentiles is None:
         return None
     return contract.PercentileRow(
@@ -70,3 +106,10 @@ async def order_stats(request: ApiRequest) -> OrderStatsEnvelope:
     days = requests.parse_int(query, OrderStatsQuery, "days")
     statistics = await request.use.order_statistics(request.key, days)
     return OrderStatsEnvelope(ok=True, data=order_stats_response(statistics))
+
+
+@operation("GET /api/v1/inclusion", "INVALID_PARAMETER SERVICE_UNAVAILABLE", query=InclusionQuery)
+async def order_inclusion(request: ApiRequest) -> InclusionEnvelope:
+    """How long orders waited for a block, by endpoint and priority fee."""
+    days = requests.parse_int(request.query_values(InclusionQuery), InclusionQuery, "days")
+    return InclusionEnvelope(ok=True, data=inclusion_response(await request.use.inclusion(days)))

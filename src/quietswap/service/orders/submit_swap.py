@@ -27,8 +27,8 @@ from quietswap.rules.relays import FIRST_TIER
 from quietswap.rules.routers.batch import unwrapped
 from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.rules.tx.signed import SignedTransaction, decode
+from quietswap.service.orders.inclusion import GetInclusion
 from quietswap.service.orders.submit import SubmitOrder, accepted, decode_signed, plan_by_quote
-from quietswap.service.orders.usual_wait import UsualWait
 
 
 class SubmitSwap:
@@ -39,9 +39,9 @@ class SubmitSwap:
     leads to the same bytes.
     """
 
-    def __init__(self, core: SubmitOrder, usual_wait: UsualWait) -> None:
+    def __init__(self, core: SubmitOrder, inclusion: GetInclusion) -> None:
         self._core = core
-        self._usual_wait = usual_wait
+        self._inclusion = inclusion
 
     async def __call__(self, key: ApiKey, submission: SwapOrderRequest) -> SubmittedSwap:
         """Return the accepted order; `pending` while the relay's response is unknown.
@@ -70,7 +70,7 @@ class SubmitSwap:
             relay_name=relay.name,
             tracking_url=relay.tracking_url(order.tx_hash),
             provider_order_id=order.tx_hash,
-            estimated_execution=await self._usual_wait(),
+            estimated_execution=await self._inclusion.usual_wait(),
         )
 
     async def _new(

@@ -23,12 +23,12 @@ from quietswap.service.node.work import NodeWork, TokenCosts
 from quietswap.service.orders.cancel import CancelOrder
 from quietswap.service.orders.export import ExportOrders
 from quietswap.service.orders.history import GetOrderHistory, GetOrderStatus
+from quietswap.service.orders.inclusion import GetInclusion
 from quietswap.service.orders.statistics import GetOrderStatistics
 from quietswap.service.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.service.orders.submit_swap import SubmitSwap
 from quietswap.service.orders.submit_wrap import SubmitWrap
 from quietswap.service.orders.tracking.single_process import GuardedRateStore, SingleProcessGuard
-from quietswap.service.orders.usual_wait import UsualWait
 from quietswap.service.prices.usd import Chainlink, CoinGecko, DefiLlama, UsdPrices
 from quietswap.service.quoting.price import QuotePrice
 from quietswap.service.quoting.routes import CollectRoutes
@@ -242,9 +242,11 @@ def _use_cases(
         soft_s=settings.quotes.soft_deadline_s,
         hard_s=settings.quotes.hard_deadline_s,
     )
+    inclusion = GetInclusion(storage.figures, clock)
     return UseCases(
         quote_swap=_quote_swap(settings, outside, storage, price),
-        submit_swap=SubmitSwap(core, UsualWait(storage.figures, clock)),
+        submit_swap=SubmitSwap(core, inclusion),
+        inclusion=inclusion,
         order_status=GetOrderStatus(storage.orders),
         order_history=GetOrderHistory(storage.orders, clock),
         order_statistics=GetOrderStatistics(

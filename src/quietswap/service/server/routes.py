@@ -19,6 +19,7 @@ OPERATIONS = (
     orders.order_history,
     exports.order_export,
     http_statistics.order_stats,
+    http_statistics.order_inclusion,
     http_wrap.wrap_info,
     http_wrap.wrap_quote,
     http_wrap.wrap_order,
