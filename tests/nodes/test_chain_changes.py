@@ -55,9 +55,14 @@ def test_the_relay_gives_again_what_was_lost_while_nothing_was_given(desk: GethD
 
 @pytest.mark.capability("kill -9 of the node with lost blocks")
 @pytest.mark.parametrize("rules", ["today", pytest.param("amsterdam", marks=long)])
-def test_no_order_stays_confirmed_in_a_block_that_a_killed_node_lost(rules: str) -> None:
-    """A developer's geth has called some of these blocks final."""
+def test_what_a_killed_node_lost_is_sent_again_and_confirmed(rules: str) -> None:
+    """A developer's geth has called some of these blocks final.
+
+    It is stopped once before, which keeps its state: without any it would go back to its genesis,
+    make no more blocks, and still show the receipts of those that it lost.
+    """
     with running_geth_town(RULES[rules]) as town, GethDesk(town) as desk:
+        town.restart(*town.geth.options)
         wallets = desk.genesis_wallets
         orders: list[dict[str, Any]] = []
         desk.until_block(CLOSES_AT - DEEP + 2)  # what is older may be closed
@@ -77,7 +82,22 @@ def test_no_order_stays_confirmed_in_a_block_that_a_killed_node_lost(rules: str)
             town.geth.options += ("--txpool.nolocals",)  # nor does it mine again what it was sent
             town.do(town.geth.start())
             assert desk.head() < before
+            assert not any(mined_in(desk, one) for one in orders), "all of them are lost"
             slowly(lambda: not any(is_false(desk, one) for one in orders))
+            sent = times_sent(desk)
+            slowly(lambda: all(times_sent(desk)[h] > sent[h] for h in hashes(orders)))
+        slowly(lambda: all(mined_in(desk, one) for one in orders))
+        slowly(lambda: {desk.status(one["orderId"])["status"] for one in orders} == {"confirmed"})
+
+
+def hashes(orders: list[dict[str, Any]]) -> set[str]:
+    return {one["txHash"] for one in orders}
+
+
+def times_sent(desk: GethDesk) -> dict[str, int]:
+    """Return how often the relay was sent each transaction."""
+    rows = desk.town.control.get("/relay").json()["relay"]["transactions"]
+    return {one["hash"]: one["submissions"] for one in rows}
 
 
 def slowly(holds: Callable[[], object]) -> None:
