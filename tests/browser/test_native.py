@@ -1,6 +1,8 @@
 """A person sells or buys ETH: two transactions that the page treats as one swap."""
 
 import json
+import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from tests.browser.steps import (
     to_orders,
     typed,
 )
-from tests.browser.wallets import HoldingWallet, HonestWallet
+from tests.browser.wallets import Fields, HoldingWallet, HonestWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ETHER, ApiClient
 from tests.waiting import WITHIN_S
@@ -44,6 +46,7 @@ def sells_eth(page: Page) -> None:
     assert page.texts(css(".steps li")) == ["Wrap 1 ETH", "Approve 1 WETH", "Swap"]
     assert page.count(role("button", REVIEW)) == 0
     page.see("Network fee of the swap", css(".rate"))
+    page.see("usually at most")
     page.see("ETH for all 3 transactions")
     page.click("button", WRAP)
 
@@ -70,6 +73,37 @@ def test_eth_is_sold_in_two_steps(browser: Browser, town: Town, desk: ApiClient)
     assert desk.held(wallet.account, "WETH") == 0
     assert desk.held(wallet.account, "USDC") > 0
     assert page.count(SECOND) == 0
+    page.close()
+
+
+class CountingWallet(HonestWallet):
+    """Adds up what the transactions that it signs may cost in gas."""
+
+    most = 0
+
+    def filled(self, fields: Fields) -> Fields:
+        each = super().filled(fields)
+        self.most += each["gas"] * each["maxFeePerGas"]
+        return each
+
+
+def test_all_steps_of_a_sale_of_eth_cost_at_most_what_is_named(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    """The fee cap of a wrap is a higher multiple of the base fee than that of a swap."""
+    wallet = CountingWallet(town, allowed(desk))
+    page = private(browser, town, wallet)
+    choose(page, "Pay with", "ETH")
+    quoted(page)
+    page.see("ETH for both transactions")
+    named = re.search(r"(.{8})at most ([0-9.]+) ETH for both", page.text(), re.DOTALL)
+    assert named is not None
+    assert "usually" not in named[1]
+    page.click("button", "Wrap 1 ETH")
+    signs(page)
+    confirmed(page, "swap")
+    assert wallet.asked.count("eth_sendTransaction") == 2
+    assert wallet.most <= Decimal(named[2]) * ETHER
     page.close()
 
 

@@ -55,7 +55,7 @@ WORLD: Fields = {
     "balance": None, "ether": None, "canBatch": False, "isAskedToBatch": False, "isHeld": False,
     "isWrapping": False, "sources": 6, "wallet": "Rabby",
 }  # fmt: skip
-RICH: Fields = {"balance": "1500880000000000000", "ether": "1500880000000000000"}
+RICH: Fields = {"balance": "1500940000000000000", "ether": "1500940000000000000"}
 QUOTED: Fields = {**FORM, "phase": "quoted", "quote": QUOTE, "seen": QUOTE}
 
 
@@ -224,7 +224,7 @@ BUTTONS: Sequence[tuple[Fields, Fields, str, str | None]] = [
      "Step 2 of 3: approve exactly 80 USDT", "sign"),
     (RICH, {**QUOTED, "sell": ETH, "quote": UNAPPROVED},
      "Step 1 of 3: wrap 1.5 ETH", "sign"),
-    (RICH | {"ether": "1500879999999999999"},
+    (RICH | {"ether": "1500939999999999999"},
      {**QUOTED, "sell": ETH, "quote": UNAPPROVED},
      "Not enough ETH for the fees of all steps", None),
     ({"ether": "759999999999999"}, {**QUOTED, "quote": UNAPPROVED},

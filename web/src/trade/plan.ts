@@ -13,8 +13,15 @@ import type { Asked, Trade } from './machine'
 /** More ETH than this stays in the wallet when all of it is sold: wrap, approval and swap pay their gas in ETH. */
 export const GAS_WEI = 10n ** 16n
 
-/** Most gas of a step that is not the swap. */
-const STEP_GAS: Partial<Record<Asked['step'], bigint>> = { wrap: 60_000n, unwrap: 60_000n, reset: 80_000n, approve: 80_000n }
+/**
+ * Most gas of a step that is not the swap, at the fee cap of its quote. The limit of a first wrap is 56,302, that of
+ * an unwrap 50,000 (before Amsterdam); their cap is three times the base fee, and that of a swap twice. Limit and fee
+ * of an approval are the wallet's own: its figure is an estimate.
+ */
+const STEP_GAS: Partial<Record<Asked['step'], bigint>> = { wrap: 90_000n, unwrap: 75_000n, reset: 80_000n, approve: 80_000n }
+
+/** Whether the page names the gas limit and the fee cap of a step. */
+export const isBounded = ({ name }: Step): boolean => name === 'wrap' || name === 'swap' || name === 'unwrap'
 
 /** Wei that the fees of all steps that are left take at most, by the fee cap of the quote; 0 without one. */
 export function mostFees(trade: Trade, canBatch: boolean): bigint {
