@@ -303,6 +303,7 @@ async def test_how_long_orders_waited(client: httpx.AsyncClient, inside: Scripte
     report = answer.json()["data"]
     assert (report["orders"], report["expired"]) == (21, 2)
     assert report["usualWait"].startswith("usually within 1 block (12 seconds), nine of ten within")
+    assert report["usualWait"].endswith("; 2 of 23 orders expired")
     fast, other = report["groups"]
     assert fast["blocks"] == {"count": 20, "p50": 1, "p90": 1, "p99": 3}
     assert [share["orders"] for share in fast["within"]] == [18, 18, 20, 20]

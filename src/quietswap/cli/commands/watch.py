@@ -4,7 +4,12 @@ import click
 
 from quietswap.cli.context import CommandContext
 from quietswap.cli.interrupts import signals_as_ctrl_c
-from quietswap.cli.options.connection import FiniteRange, slippage_option, with_context
+from quietswap.cli.options.connection import (
+    FiniteRange,
+    slippage_option,
+    typed_options,
+    with_context,
+)
 from quietswap.cli.options.signing import own_wallet, wallet_option
 
 
@@ -66,5 +71,7 @@ def watch(
         context.screen.print(terms(swap_quote, selling, buying))
         if (notice := loss_notice(judge_quote(swap_quote, slippage_bps))) is not None:
             context.screen.print(notice)
-        context.say("Nothing was signed. To swap, by a fresh quote:")
-        context.again("swap", amount, selling.word, buying.word)
+        context.say("Nothing was signed. To swap, by a fresh quote that delivers as much:")
+        least = buying.number(swap_quote.min_buy_amount).replace(",", "")
+        limits = *typed_options("slippage-bps", "raw"), "--at-least", least
+        context.again("swap", amount, selling.word, buying.word, *limits)

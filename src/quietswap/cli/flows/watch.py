@@ -57,6 +57,8 @@ class PriceWatch:
                     raise
                 failures += 1
                 yield polling.wait(failures, error)
+                if _is_no_route(error):  # the next quote asks every vendor again
+                    yield Sleep(polling.interval_s or 0)
             else:
                 assert polling.interval_s is not None
                 yield Sleep(polling.interval_s)

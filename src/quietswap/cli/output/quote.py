@@ -175,7 +175,7 @@ def steps(
         commands.insert(0, ["wrap", amount, *raw])
     else:
         names.append("unwrap what arrived")
-        commands.append(["unwrap", "AMOUNT"])
+        commands.append(["unwrap", "AMOUNT", *raw])
     text = f"{', '.join(names)}: {len(names)} signatures, each after the block of the one before"
     return facts(("to sign", Text(text))), commands
 

@@ -17,7 +17,7 @@ LEAST_OF_GROUP = 5
 OTHER = "other"
 WITHIN = 1, 2, 5, 25
 """Numbers of blocks for which a share is given; 25 is what a bundle of a relay lives for."""
-UNKNOWN = "not known yet: this service has counted fewer than 20 orders in a block in the last week"
+UNKNOWN = "not known yet: fewer than 20 orders in a block were counted"
 
 
 class Group(NamedTuple):
@@ -56,7 +56,9 @@ class InclusionReport:
         blocks = self.total.percentiles
         if blocks is None or blocks.count < LEAST_ORDERS:
             return UNKNOWN
-        return f"usually within {_blocks(blocks.p50)}, nine of ten within {_blocks(blocks.p90)}"
+        text = f"usually within {_blocks(blocks.p50)}, nine of ten within {_blocks(blocks.p90)}"
+        orders = blocks.count + self.expired
+        return f"{text}; {self.expired} of {orders} orders expired" if self.expired else text
 
 
 def inclusion_report(rows: Iterable[FigureRow], since_ms: int, until_ms: int) -> InclusionReport:
