@@ -31,9 +31,9 @@ from quietswap.client import number_limits
 from quietswap.client.errors import ERROR_CLASSES
 from quietswap.client.flows import (
     cancel,
-    plan,
     quote_checks,
     quoting,
+    swap_plan,
     wrap,
 )
 from quietswap.client.flows import cancel as cancel_result
@@ -143,7 +143,7 @@ def _limits() -> dict[str, str]:
         "SLOT_S": SLOT_S,
     }
     numbers = {
-        "FRESH_S": int(plan.FRESH_S),
+        "FRESH_S": int(swap_plan.FRESH_S),
         "LEAST_INTERVAL_S": int(number_limits.LEAST_INTERVAL_S),
         "MOST_INTERVAL_S": int(number_limits.MOST_INTERVAL_S),
         "MOST_RETRY_S": int(number_limits.MOST_RETRY_S),
