@@ -109,8 +109,8 @@ setup-dev: $(TESTED) ## Install everything a contributor needs
 web: $(WEB)/.installed ## Build the web page into src/quietswap/service/web/assets
 	@node web/build.mjs
 
-web-pictures: .venv/.dev node_modules/.installed $(BROWSER)/.installed ## Take pictures of each step of the web page into build/web-pictures
-	@$(BIN)/python -m tests.browser.pictures build/web-pictures
+web-pictures: .venv/.dev node_modules/.installed $(BROWSER)/.installed ## Take pictures of each state of the web page into build/web-pictures/index.html (REFERENCE=FOLDER: beside those)
+	@$(BIN)/python -m tests.browser.pictures build/web-pictures $(REFERENCE)
 
 clean: ## Remove what was installed and cached
 	rm -rf .venv node_modules $(GENERATED) $(CLIENT) $(WEB) $(BROWSER) $(NODES) clients/typescript/dist site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

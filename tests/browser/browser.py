@@ -298,7 +298,7 @@ class Page:
         self.call("look", width=width, height=height, scheme=scheme, forced=forced)
 
     def screenshot(self, path: Path, at: Locator | None = None) -> None:
-        """Write a PNG of the whole page, or of one element."""
+        """Write a PNG of the whole page (its window while a dialog is open), or of one element."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self.call("screenshot", path=str(path), at=at)
 

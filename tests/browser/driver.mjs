@@ -166,7 +166,8 @@ const COMMANDS = {
   emit: ({ page }, { wallet, event, value }) =>
     page.evaluate(([w, e, v]) => window.__emit(w, e, v), [wallet, event, value]),
   screenshot: async ({ page }, { path, at }) => {
-    if (at === null) await page.screenshot({ path, fullPage: true, animations: 'disabled' })
+    const fullPage = !(await page.locator('dialog[open]').count()) // its ground has the size of the window
+    if (at === null) await page.screenshot({ path, fullPage, animations: 'disabled' })
     else await find(page, at).screenshot({ path, animations: 'disabled' })
   },
   viewport: ({ page }, { width, height }) => page.setViewportSize({ width, height }),

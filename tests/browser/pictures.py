@@ -1,11 +1,13 @@
-"""Pictures of the wallet page and of the operator view: `python -m tests.browser.pictures FOLDER`.
+"""Pictures of the wallet page and of the operator view.
 
-One of each state of the page and of each view, in four looks: 1280 and 360 CSS pixels, light and
-dark. It runs a sandbox of its own.
+`python -m tests.browser.pictures FOLDER [REFERENCE]` writes one of each state of the page and of
+each view, in four looks: 1280 and 360 CSS pixels, light and dark; and `index.html`, which shows
+them all, beside the pictures of a reference design. It runs a sandbox of its own.
 """
 
 import asyncio
 import random
+import shutil
 import sys
 import tempfile
 import tomllib
@@ -19,6 +21,7 @@ from quietswap.rules.operator.operators import ProcessReport
 from quietswap.service.base.clock import SystemClock
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
+from tests.browser.picture_page import write
 from tests.browser.steps import (
     CONFIRM,
     PRIVATE,
@@ -49,6 +52,7 @@ from tests.spec.api_client import ApiClient
 
 NAMES = {"w": "Test Wallet", "l": "Locked Wallet"}
 LOOKS = tuple(product((1280, 360), ("light", "dark")))
+HEIGHTS = {1280: 900, 360: 740}
 
 
 @contextmanager
@@ -137,7 +141,7 @@ def ends(page: Page, town: Town, desk: ApiClient, picture: Picture) -> None:
         under_way(page)
         page.click("button", "Cancel swap")
         page.see("Cancelling", css(".line"))
-        picture("18-cancelling")
+        picture("08-cancelling")
     page.wait(css(".order[data-status=cancelled], .order[data-status=confirmed]"))
     picture("10-cancelled")
     page.click("button", "New swap")
@@ -161,9 +165,9 @@ def visit(browser: Browser, town: Town, desk: ApiClient, folder: Path) -> None:
 
     def picture(shown: str) -> None:
         for width, scheme in LOOKS:
-            page.look(width, scheme, height=800)
+            page.look(width, scheme, height=HEIGHTS[width])
             page.screenshot(folder / f"{shown}-{width}-{scheme}.png")
-        page.look(1280, height=800)
+        page.look(1280, height=HEIGHTS[1280])
 
     wallet = HoldingWallet(town, desk.wallet(), "eth_sendTransaction", signs=True)
     locked = SilentWallet(town, desk.wallet())
@@ -226,8 +230,9 @@ async def a_day(url: str) -> None:
     await storage.close()
 
 
-def main(folder: Path) -> None:
-    """Write the pictures of every look into a folder."""
+def main(folder: Path, reference: Path | None = None) -> None:
+    """Write the pictures of every look into a folder, and a page of them."""
+    shutil.rmtree(folder, ignore_errors=True)
     with (
         running_town("--block-time", "0.5") as town,
         a_browser() as browser,
@@ -237,14 +242,15 @@ def main(folder: Path) -> None:
         settings = tomllib.loads(Path(town.facts["settingsFile"]).read_text("utf-8"))
         asyncio.run(a_day(settings["storage"]["url"]))
         for width, scheme in LOOKS:
-            page = browser.page(width=width, height=800, scheme=scheme)
+            page = browser.page(width=width, height=HEIGHTS[width], scheme=scheme)
             log_in(page, town)
             for view in VIEWS:
                 page.click("link", view)
                 page.see(view, TITLE)
-                page.screenshot(folder / f"operator-{view.lower()}-{width}-{scheme}.png")
+                page.screenshot(folder / f"17-operator-{view.lower()}-{width}-{scheme}.png")
             page.close()
+    sys.stdout.write(f"{write(folder, reference)}\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*(Path(folder) for folder in sys.argv[1:3]))
