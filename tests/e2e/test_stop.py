@@ -158,18 +158,20 @@ def test_a_database_that_is_away_does_not_hold_up_the_end(
             assert set(unserved) <= {503, None}
 
 
-BLOCK, TOKENS = "eth_getBlockByNumber", "C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
-"""What the tracker asks first, and a quote: readiness makes other calls of contracts."""
+BLOCK = "eth_getBlockByNumber"
+"""What the tracker asks first."""
 
 
 def test_a_hanging_node_holds_up_no_quote(
     town: Town, tmp_path: Path, shared_stores: dict[str, str]
 ) -> None:
-    with silence() as node, ThreadPoolExecutor(1) as threads:
+    """The node hangs for this wallet alone: the checks of readiness ask it for the same tokens."""
+    wallet = town.facts["wallets"][0]["address"].removeprefix("0x")
+    with silence(wallet, town.facts["rpcUrl"]) as node, ThreadPoolExecutor(1) as threads:
         hanging = shared_stores | {"NODE__URLS": node.url, "NODE__TIMEOUT_S": "2"}
         with serving(town, tmp_path, "--workers", "2", TRACKING__ENABLED="false", **hanging) as it:
             quote = threads.submit(it.town.quote)
-            node.until_asked(TOKENS)
+            node.until_asked(wallet)
             it.stop()
             assert quote.result(WITHIN_S).json()["error"] == "SERVICE_UNAVAILABLE"
 
