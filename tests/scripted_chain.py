@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.chain.received import Movements
 from quietswap.rules.chain.records import (
     Block,
@@ -78,6 +79,8 @@ class ScriptedChain:
         self.pending = 0
         self.flipped: dict[Address, int] = {}
         """Counts of `latest` that no block agrees with."""
+        self.block_facts: BlockFacts | None = None
+        """What the blocks mined from now on say of themselves."""
         self.code_used: dict[Address, int] = {}
         """Counts that no transaction of the wallet made, but its code, at every block."""
         self.facts = WalletSnapshot(
@@ -135,6 +138,7 @@ class ScriptedChain:
             parent_hash=parent,
             time=self.clock.now_ms() // 1000,
             transactions=tuple(map(as_block_transaction, txs)),
+            facts=self.block_facts,
         )
 
     def _seen(self, method: str) -> list[Block]:

@@ -7,6 +7,7 @@ import pytest
 from eth_abi import encode
 from structlog.testing import capture_logs
 
+from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.chain.records import Block, Head, NodeUnavailable
 from quietswap.rules.tokens.erc20 import word
 from quietswap.rules.tokens.token import Token
@@ -225,6 +226,37 @@ async def test_a_block(scripted: Scripted) -> None:
     [one] = block.transactions
     assert (one.hash, one.sender, one.nonce, one.to) == (TX, WALLET, 7, None)
     assert (one.value, one.data_size) == (1, 2)
+
+
+TITAN = {"extraData": "0x" + b"Titan (titanbuilder.xyz)".hex(), "miner": VENUE}
+
+
+async def test_a_block_tells_its_fee_its_fullness_and_its_builder(scripted: Scripted) -> None:
+    full = BLOCK | TITAN | {"baseFeePerGas": "0x9", "gasUsed": "0xf", "gasLimit": "0x1e"}
+    block = await scripted.says("eth_getBlockByNumber", full).block(100)
+    assert block is not None
+    assert block.facts == BlockFacts(9, 5_000, "Titan")
+
+
+ODD_FACTS: list[dict[str, object]] = [
+    {"gasUsed": None},
+    {"gasLimit": "0x0"},
+    {"baseFeePerGas": 9},
+    {"baseFeePerGas": "0x" + "f" * 65},
+    {"extraData": "0xa"},
+    {"extraData": [1]},
+]
+
+
+@pytest.mark.parametrize("odd", ODD_FACTS)
+async def test_a_block_is_read_without_its_facts(
+    scripted: Scripted, odd: dict[str, object]
+) -> None:
+    """No order depends on them."""
+    full = BLOCK | TITAN | {"baseFeePerGas": "0x9", "gasUsed": "0xf", "gasLimit": "0x1e"}
+    block = await scripted.says("eth_getBlockByNumber", full | odd).block(100)
+    assert block is not None
+    assert (len(block.transactions), block.facts) == (1, None)
 
 
 UNREAD = ("gasUsed", "gasLimit", "baseFeePerGas")

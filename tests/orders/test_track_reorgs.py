@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.orders.order import FailureCode, OrderStatus
 from quietswap.rules.orders.tracking import DEEP
 from quietswap.service.relays.answers import RelayOutcome
@@ -47,6 +48,35 @@ async def test_a_reorg_that_moves_it_to_another_block_confirms_that_one(scene: S
     assert now.inclusion.block_hash != first.block_hash
     assert now.inclusion.block_hash == scene.chain.blocks[-3].hash
     assert scene.sends(order) == 0
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_the_facts_are_those_of_the_block_that_stays(scene: Scene, restarted: bool) -> None:
+    order = await scene.order()
+    first, later = BlockFacts(10, 5_000, "Titan"), BlockFacts(20, 9_000, "unknown")
+    scene.chain.block_facts = first
+    await scene.mine(Tx.of(order), blocks=3)
+    now = await scene.now(order)
+    assert now.inclusion is not None
+    assert now.inclusion.facts == first
+    scene.chain.block_facts = later
+    scene.chain.reorg(3, Tx.of(order))
+    await (scene.restart() if restarted else scene.look())
+    await scene.mine(blocks=2)
+    now = await scene.now(order)
+    assert now.inclusion is not None
+    assert now.inclusion.facts == later
+
+
+async def test_facts_of_a_block_that_was_missed_are_read_with_it(scene: Scene) -> None:
+    order = await scene.order()
+    scene.chain.block_facts = BlockFacts(10, 5_000, "Titan")
+    scene.chain.mine(Tx.of(order))
+    scene.chain.mine(blocks=70)
+    await scene.look()
+    now = await scene.now(order)
+    assert now.inclusion is not None
+    assert now.inclusion.facts == scene.chain.block_facts
 
 
 async def test_a_reorg_within_the_confirmations_is_never_seen_outside(scene: Scene) -> None:

@@ -90,7 +90,8 @@ async def insert(
 _LATER = {
     "source", "received", "received_issue", "delivered_bps", "refund_status", "refund_wei",
     "refund_tx", "usd_cents", "quote_id", "relay_answer", "deadline_s",
-    "reference", "reference_wei", "second_tier",
+    "reference", "reference_wei", "second_tier", "fee_cap", "priority_fee", "base_fee",
+    "fullness_bps", "builder",
 }  # fmt: skip
 """Columns of `orders` that the first release did not have."""
 

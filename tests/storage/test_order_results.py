@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.chain.pool_reference import Reference
 from quietswap.rules.chain.received import Refund, RefundStatus
 from quietswap.rules.orders.export import ExportFilter
@@ -49,16 +50,19 @@ def confirmed(number: int, received: int | None, **changes: object) -> Order:
         inclusion(received_issue="NO_LOGS", refund=Refund(RefundStatus.REPORTED, 2**70)),
         inclusion(received=0, refund=Refund(RefundStatus.PAID, 5, "0x" + "ef" * 32)),
         inclusion(received=9, refund=Refund(), reference=Reference(2**256 - 1, 2**70)),
+        inclusion(facts=BlockFacts(2**256 - 1, 10_000, "Titan")),
         inclusion(),
     ],
 )
 async def test_a_result_is_stored_as_it_is(storage: Storage, block: object) -> None:
-    order = await stored(storage, an_order(source="velora"))
+    fees = {"fee_cap": 2**256 - 1, "priority_fee": 0}
+    order = await stored(storage, an_order(source="velora", **fees))
     mined = replace(order, status=OrderStatus.CONFIRMED, inclusion=block)  # type: ignore[arg-type]
     assert await storage.orders.update(mined, an_event(mined))
     found = await storage.orders.find(order.order_id)
     assert found is not None
     assert (found.inclusion, found.source) == (block, "velora")
+    assert (found.fee_cap, found.priority_fee) == (2**256 - 1, 0)
     back = replace(found, status=OrderStatus.SUBMITTED, inclusion=None)
     assert await storage.orders.update(back, an_event(back))
     gone = await storage.orders.find(order.order_id)

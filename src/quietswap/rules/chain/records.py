@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.chain.received import Movements
 from quietswap.rules.quotes.quote import Route, RouteRequest
 from quietswap.rules.tokens.token import Token
@@ -178,13 +179,14 @@ class BlockTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A full block; `time` in Unix seconds."""
+    """A full block; `time` in Unix seconds. `facts` are None unless the node shows them."""
 
     number: int
     hash: str
     parent_hash: str
     time: int
     transactions: tuple[BlockTransaction, ...]
+    facts: BlockFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)

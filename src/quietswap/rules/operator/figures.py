@@ -99,8 +99,10 @@ _TIPS = (
 UNKNOWN_TIP = "unknown"
 
 
-def tip_class(priority_fee_wei: int) -> str:
-    """Return the class of a transaction's highest priority fee per gas."""
+def tip_class(priority_fee_wei: int | None) -> str:
+    """Return the class of a transaction's highest priority fee per gas; None: not known."""
+    if priority_fee_wei is None:
+        return UNKNOWN_TIP
     return next((name for most, name in _TIPS if priority_fee_wei <= most), "over 5 gwei")
 
 

@@ -55,6 +55,7 @@ def inclusion_transition(
         received_issue=arrived.issue.value if arrived and arrived.issue else None,
         refund=Refund(),
         reference=reference,
+        facts=place.facts,
     )
     evidence = f"block {place.number} {place.hash}"
     if receipt.succeeded:

@@ -104,4 +104,6 @@ def new_pending_order(
         usd_cents=plan.usd_cents,
         quote_id=plan.quote_id,
         deadline_s=deadline_s,
+        fee_cap=signed.params.max_fee_per_gas,
+        priority_fee=signed.priority_fee,
     )

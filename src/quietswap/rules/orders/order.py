@@ -11,6 +11,7 @@
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.chain.pool_reference import Reference
 from quietswap.rules.chain.received import Refund
 from quietswap.rules.tx.address import Address
@@ -136,7 +137,8 @@ class Inclusion:
 
     `received` is the amount of the buy token that arrived; None with the reason in
     `received_issue`. `refund` is what is known of a refund by the relay. Orders of older releases
-    have none of the three, and a cancel has no `received`. `reference` is None unless it was read.
+    have none of the three, and a cancel has no `received`. `reference` and `facts` are None unless
+    they were read.
     """
 
     block_number: int
@@ -149,6 +151,7 @@ class Inclusion:
     received_issue: str | None = None
     refund: Refund | None = None
     reference: Reference | None = None
+    facts: BlockFacts | None = None
 
 
 _PROOF = {OrderEventType.INCLUDED: True, OrderEventType.REVERTED: False}
@@ -216,6 +219,10 @@ class Order:
     Only blocks decide that it is past, and then the order expires for good."""
     second_tier: int | None = None
     """The other relay that may have its bytes, too: what replaces it must go to both."""
+    fee_cap: int | None = None
+    """Highest price per gas in wei, the base fee included; None for orders of older releases."""
+    priority_fee: int | None = None
+    """Highest priority fee per gas in wei; None for orders of older releases."""
 
     @property
     def tiers(self) -> tuple[int, ...]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import NamedTuple
 
+from quietswap.rules.chain.block_facts import BlockFacts
+from quietswap.rules.chain.records import Block
 from quietswap.rules.orders.order import (
     BY_NONCE,
     Failure,
@@ -19,11 +21,16 @@ KEEP = 512
 
 
 class BlockRef(NamedTuple):
-    """One block; `time` in Unix seconds."""
+    """One block; `time` in Unix seconds. `facts` are None where they are not known."""
 
     number: int
     hash: str
     time: int
+    facts: BlockFacts | None = None
+
+    @classmethod
+    def of(cls, block: Block) -> "BlockRef":
+        return cls(block.number, block.hash, block.time, block.facts)
 
 
 class CanonicalChain:

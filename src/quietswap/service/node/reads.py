@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from quietswap.rules.chain import rpc_wire
+from quietswap.rules.chain.block_facts import BlockFacts, block_facts
 from quietswap.rules.chain.received import MOVEMENT_TOPICS, Movements, TokenLog, net_movements
 from quietswap.rules.chain.records import Block, BlockTransaction, Head, NodeUnavailable, Receipt
 from quietswap.rules.chain.rpc_wire import (
@@ -64,11 +65,18 @@ class _Forks(msgspec.Struct, frozen=True):
 
 
 class _Block(msgspec.Struct, frozen=True, rename="camel"):
+    """What follows the transactions is optional: no order depends on it."""
+
     number: str
     hash: str
     parent_hash: str
     timestamp: str
     transactions: list[_Transaction]
+    base_fee_per_gas: object = None
+    gas_used: object = None
+    gas_limit: object = None
+    extra_data: object = None
+    miner: object = None
 
 
 class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
@@ -169,7 +177,23 @@ def block(result: Result) -> Block | None:
         parent_hash=_hash(wire.parent_hash),
         time=rpc_wire.quantity(wire.timestamp),
         transactions=tuple(map(_transaction, wire.transactions)),
+        facts=_block_facts(wire),
     )
+
+
+def _block_facts(wire: _Block) -> BlockFacts | None:
+    """Return the facts of a block; None if one of its numbers is missing or malformed."""
+    number = rpc_wire.quantity
+    try:
+        return block_facts(
+            number(str(wire.base_fee_per_gas)),
+            number(str(wire.gas_used)),
+            number(str(wire.gas_limit)),
+            rpc_wire.hex_bytes(str(wire.extra_data or "0x")),
+            wire.miner if isinstance(wire.miner, str) else None,
+        )
+    except MalformedResult:
+        return None
 
 
 def _transaction(wire: _Transaction) -> BlockTransaction:

@@ -3,7 +3,6 @@
 from quietswap.service.observe.events import *  # noqa: F403  each event
 from quietswap.service.observe.figures import forget_figures as forget_figures
 from quietswap.service.observe.figures import keep_figures as keep_figures
-from quietswap.service.observe.figures import keeps_figures as keeps_figures
 from quietswap.service.observe.figures import return_figures as return_figures
 from quietswap.service.observe.figures import take_figures as take_figures
 from quietswap.service.observe.logs import log_nothing as log_nothing

@@ -26,11 +26,6 @@ def keep_figures() -> None:
     _kept.counts = Counter()
 
 
-def keeps_figures() -> bool:
-    """Return whether events are counted: some need a read that nothing else needs."""
-    return _kept.counts is not None
-
-
 def forget_figures() -> None:
     """Stop counting, and forget what was not taken."""
     _kept.counts = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from quietswap.rules.amounts import difference_bps
 from quietswap.rules.chain.records import ChainReader, NodeUnavailable
-from quietswap.rules.operator.figures import UNKNOWN_TIP, tip_class
+from quietswap.rules.operator.figures import tip_class
 from quietswap.rules.orders.order import (
     Inclusion,
     Order,
@@ -17,8 +17,6 @@ from quietswap.rules.orders.order import (
     OrderStatus,
     Transition,
 )
-from quietswap.rules.orders.stores import StoreUnavailable
-from quietswap.rules.tx.signed import decode
 from quietswap.service import observe
 from quietswap.service.relays.answers import (
     EarlierSend,
@@ -55,8 +53,7 @@ async def apply_transition(
             if moved.status is OrderStatus.CONFIRMED and moved.submitted_at_ms is not None:
                 observe.order_confirmed(now_ms - moved.submitted_at_ms)
             if moved.inclusion is not None:
-                tip = await _tip(orders, moved) if observe.keeps_figures() else UNKNOWN_TIP
-                _observe_inclusion(moved, moved.inclusion, tip)
+                _observe_inclusion(moved, moved.inclusion)
             return TransitionResult(replace(moved, version=order.version + 1), applied=True)
         fresh = await orders.find(order.order_id)
         assert fresh is not None, "retention deletes no order that is tracked"
@@ -66,7 +63,7 @@ async def apply_transition(
     return TransitionResult(order, applied=False)
 
 
-def _observe_inclusion(order: Order, block: Inclusion, tip: str) -> None:
+def _observe_inclusion(order: Order, block: Inclusion) -> None:
     """Measure the time to the block, and the amount delivered by a successful swap."""
     bps = None
     if block.succeeded and block.received is not None and order.kind is OrderKind.SWAP:
@@ -79,20 +76,8 @@ def _observe_inclusion(order: Order, block: Inclusion, tip: str) -> None:
         ms=None if sent_ms is None else max(block.block_time_ms - sent_ms, 0),
         delivered_bps=bps,
         endpoint=order.endpoint_type,
-        tip=tip,
+        tip=tip_class(order.priority_fee),
     )
-
-
-async def _tip(orders: OrderStore, order: Order) -> str:
-    """Return the class of the priority fee; unknown without the signed bytes.
-
-    The tracker holds no bytes, so they are read: once for each mined order.
-    """
-    try:
-        raw = order.raw or (await orders.raws([order.order_id])).get(order.order_id, b"")
-        return tip_class(decode(f"0x{raw.hex()}").priority_fee)
-    except (StoreUnavailable, ValueError):  # ValueError: no EIP-1559 transaction
-        return UNKNOWN_TIP
 
 
 async def remark(

@@ -5,6 +5,7 @@ from operator import attrgetter
 from typing import Any
 
 from quietswap.rules.amounts import difference_bps
+from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.chain.pool_reference import Reference
 from quietswap.rules.chain.received import Refund, RefundStatus
 from quietswap.rules.orders.order import (
@@ -21,7 +22,7 @@ from quietswap.service.storage.database import Row, Value
 FIXED = (
     "order_id", "client_id", "kind", "wallet", "nonce", "tx_hash", "sell_token", "buy_token",
     "sell_amount", "min_buy_amount", "created_at_ms", "source", "usd_cents",
-    "quote_id", "deadline_s",
+    "quote_id", "deadline_s", "fee_cap", "priority_fee",
 )  # fmt: skip
 """Written once, by the insert."""
 _PLAIN = (
@@ -37,14 +38,19 @@ _RESULT = (
     "reference", "reference_wei",
 )  # fmt: skip
 """What the block brought. `delivered_bps` is derived, for statistics in SQL."""
-MOVING = (*_PLAIN, *_INCLUSION, *_RESULT, "failure_code", "failure_message", "watched")
+_FACTS = "base_fee", "fullness_bps", "builder"
+"""What the block says of itself."""
+MOVING = (*_PLAIN, *_INCLUSION, *_RESULT, *_FACTS, "failure_code", "failure_message", "watched")
 """Written by every update."""
 COLUMNS = (*FIXED, *MOVING, "version")
 EVENT_COLUMNS = "order_id, at_ms, sighting, from_status, to_status, evidence"
 
 _MOST_BPS = 1_000_000
 """Larger differences are stored as this one, so that statistics have few different values."""
-_AS_TEXT = {"nonce", "sell_amount", "min_buy_amount", "buy_amount", "effective_gas_price"}
+_AS_TEXT = {
+    "nonce", "sell_amount", "min_buy_amount", "buy_amount", "effective_gas_price", "fee_cap",
+    "priority_fee", "base_fee",
+}  # fmt: skip
 """Integers that may exceed 64 bits are stored as decimal text."""
 _TO_TEXT = _AS_TEXT | {"kind", "status"}
 
@@ -54,11 +60,13 @@ def _reader(columns: Sequence[str]) -> Callable[[object], list[Value]]:
     read = attrgetter(*columns)
     to_text = [column in _TO_TEXT for column in columns]
     return lambda record: [
-        str(value) if text else value for value, text in zip(read(record), to_text, strict=True)
+        str(value) if text and value is not None else value
+        for value, text in zip(read(record), to_text, strict=True)
     ]
 
 
 _fixed, _plain, _included = _reader(FIXED), _reader(_PLAIN), _reader(_INCLUSION[:-1])
+_facts = _reader(_FACTS)
 
 
 def fixed_values(order: Order) -> tuple[Value, ...]:
@@ -73,6 +81,7 @@ def moving_values(order: Order) -> tuple[Value, ...]:
         *_plain(order),
         *((None,) * 6 if block is None else (*_included(block), int(block.succeeded))),
         *((None,) * len(_RESULT) if block is None else _result(order, block)),
+        *((None,) * len(_FACTS) if block is None or block.facts is None else _facts(block.facts)),
         *((None, None) if failure is None else (failure.code.value, failure.message)),
         int(order.watched),
     )
@@ -104,9 +113,11 @@ def order_from(row: Row) -> Order:
     }
     included = {name: cell.pop(name) for name in _INCLUSION}
     result = {name: cell.pop(name) for name in _RESULT}
+    facts = {name: cell.pop(name) for name in _FACTS}
     code, message = cell.pop("failure_code"), cell.pop("failure_message")
     included["succeeded"] = bool(included["succeeded"])
     included |= _result_from(result)
+    included["facts"] = None if facts["base_fee"] is None else BlockFacts(**facts)
     converted = {
         "kind": OrderKind(cell["kind"]),
         "status": OrderStatus(cell["status"]),

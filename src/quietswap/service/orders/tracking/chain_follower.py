@@ -68,7 +68,7 @@ class ChainFollower:
         blocks = await self._walk(newest)
         self._off_chain_heads.clear()
         if blocks is None:
-            self.canonical.restart(_ref(newest))
+            self.canonical.restart(BlockRef.of(newest))
             return ChainUpdate((), (newest,), restarted=True)
         return self._attach(blocks)
 
@@ -96,9 +96,5 @@ class ChainFollower:
             observe.reorg_seen(len(removed), removed[-1].number)
         blocks.reverse()
         for block in blocks:
-            self.canonical.extend(_ref(block))
+            self.canonical.extend(BlockRef.of(block))
         return ChainUpdate(tuple(removed), tuple(blocks))
-
-
-def _ref(block: Block) -> BlockRef:
-    return BlockRef(block.number, block.hash, block.time)

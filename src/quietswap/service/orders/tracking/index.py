@@ -69,7 +69,8 @@ class OrderIndex:
             self._queue(watch)
             if order.inclusion is not None:
                 was = order.inclusion
-                ref = BlockRef(was.block_number, was.block_hash, was.block_time_ms // 1000)
+                time = was.block_time_ms // 1000
+                ref = BlockRef(was.block_number, was.block_hash, time, was.facts)
                 self._move(watch, ref, None)
         self.statuses[watch.order.status] -= 1
         self.statuses[order.status] += 1
@@ -122,7 +123,7 @@ class OrderIndex:
 
     def match(self, block: Block) -> None:
         """Record which orders a canonical block decides."""
-        ref = BlockRef(block.number, block.hash, block.time)
+        ref = BlockRef.of(block)
         for tx in block.transactions:
             for watch in list(self.affected_by(tx.hash, tx.sender, tx.nonce)):
                 if watch.order.tx_hash == tx.hash:

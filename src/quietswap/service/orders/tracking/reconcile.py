@@ -146,6 +146,5 @@ class Reconciler:
             return canonical
         if number not in self._others:
             block = await self._chain.block(number)
-            ref = BlockRef(block.number, block.hash, block.time) if block else None
-            self._others[number] = ref
+            self._others[number] = BlockRef.of(block) if block else None
         return self._others[number]
