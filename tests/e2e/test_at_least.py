@@ -104,6 +104,25 @@ def test_a_minimum_that_no_quote_reaches_says_what_the_most_was(desk: ApiClient)
     assert {row["source"] for row in answer["details"]["sources"]} >= {"uniswap", "kyberswap"}
 
 
+@pytest.mark.parametrize("bps", [1, 50, 5000])
+@pytest.mark.parametrize("goal", [1, 2, 1000])
+@pytest.mark.parametrize("symbols", ["WETH USDC", "USDC WETH", "DAI WBTC"])
+def test_dust_is_quoted_too(desk: ApiClient, symbols: str, goal: int, bps: int) -> None:
+    """Of USDC for WETH the least that can be sold buys far more than the goal."""
+    pair = [TOKENS[name] for name in symbols.split()]
+    query = ask(desk.wallet(), *pair, minBuyAmount=goal, slippageBps=bps)
+    quote = data(desk.another().get(PATH, params=query))
+    assert int(quote["minBuyAmount"]) >= goal
+    assert symbols != "USDC WETH" or quote["sellAmount"] == "1"
+
+
+def test_a_minimum_without_a_route_is_named(desk: ApiClient) -> None:
+    goal = 10**33
+    query = ask(desk.wallet(), TOKENS["WETH"], TOKENS["USDC"], minBuyAmount=goal)
+    answer = refused(desk.api.get(PATH, params=query), 404, "INSUFFICIENT_LIQUIDITY")
+    assert f"has a minimum of minBuyAmount {goal}: " in answer["message"]
+
+
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "x", str(2**256)])
 def test_a_minimum_follows_the_rules_of_amounts(desk: ApiClient, text: str) -> None:
     query = ask(desk.wallet(), TOKENS["WETH"], TOKENS["USDC"]) | {"minBuyAmount": text}

@@ -35,6 +35,14 @@ def test_by_default_nothing_is_offered_and_the_answer_says_what_to_do(town: Town
     assert outcomes["kyberswap"] == "unverified"
 
 
+def test_more_than_the_whole_supply_is_the_callers_mistake(town: Town) -> None:
+    """A token that counts in 96 bits cannot be given so much for a simulation either."""
+    amount = 2**96
+    body = town.quote(sellAmount=str(amount)).json()
+    assert (body["error"], body["details"]["field"]) == ("INVALID_AMOUNT", "sellAmount")
+    assert "more than the token's whole supply of " in body["message"]
+
+
 def test_the_operator_may_offer_them_marked(town: Town, tmp_path: Path) -> None:
     with serving(town, tmp_path, QUOTES__REQUIRE_VERIFICATION="false") as served:
         quote = served.town.quote().json()["data"]

@@ -4,7 +4,7 @@ import pytest
 
 from quietswap.rules.errors.base import InsufficientLiquidity, ServiceUnavailable
 from quietswap.rules.errors.requests import TokenNotSupported
-from quietswap.rules.quotes.quote import SourceOutcome, SourceReport
+from quietswap.rules.quotes.quote import Remedy, SourceOutcome, SourceReport
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.address import Address
 from quietswap.service.quoting.routes import no_route_error
@@ -47,6 +47,32 @@ def test_routes_that_could_not_be_simulated_are_no_lack_of_liquidity(other: Sour
     assert isinstance(
         error(SourceOutcome.REVERTED, SourceOutcome.UNVERIFIED), InsufficientLiquidity
     )
+
+
+def test_a_vendor_that_takes_no_such_slippage_is_not_away() -> None:
+    """The caller chose the slippage, so asking again is no advice."""
+    limit = "its vendor takes a slippage of 0 to 2000 bps"
+    unfit = SourceReport(
+        "kyberswap", SourceOutcome.SKIPPED, 0, reason=limit, remedy=Remedy.OTHER_SLIPPAGE
+    )
+    nothing = SourceReport("velora", SourceOutcome.UNSAFE, 1)
+    for reports in ([unfit], [unfit, nothing]):
+        refused = no_route_error(reports, SELL, BUY)
+        assert isinstance(refused, InsufficientLiquidity)
+        assert f"at this slippageBps (kyberswap: {limit})" in refused.message
+        assert refused.suggestion is not None
+        assert "higher" not in refused.suggestion
+    away = SourceReport("sushi", SourceOutcome.TIMED_OUT, 1)
+    assert isinstance(no_route_error([unfit, away], SELL, BUY), ServiceUnavailable)
+
+
+@pytest.mark.parametrize("remedy", [None, Remedy.OFFER_UNVERIFIED])
+def test_only_what_would_help_is_advised(remedy: Remedy | None) -> None:
+    report = SourceReport("kyberswap", SourceOutcome.UNVERIFIED, 1, remedy=remedy)
+    blind = no_route_error([report], SELL, BUY)
+    assert isinstance(blind, ServiceUnavailable)
+    is_advised = "require_verification" in (blind.suggestion or "")
+    assert is_advised is (remedy is Remedy.OFFER_UNVERIFIED)
 
 
 USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")

@@ -239,6 +239,9 @@ class ChainReader(Protocol):
     def has_read(self, *addresses: Address) -> bool:
         """Return whether `tokens` returns them without a round trip."""
 
+    async def total_supply(self, token: Address) -> int | None:
+        """Return how much of a token there is; None if it does not tell."""
+
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
         """Return head, nonce, ETH, token balance and allowance in one round trip."""
 

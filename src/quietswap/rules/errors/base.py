@@ -113,13 +113,13 @@ class InsufficientLiquidity(RequestError, status=404, shape=InsufficientLiquidit
     }
 
     def __init__(
-        self, *, sources: Sequence[Details], message: str = "no route delivers this swap"
+        self,
+        *,
+        sources: Sequence[Details],
+        message: str = "no route delivers this swap",
+        suggestion: str = "Try a smaller amount, a higher slippageBps, or another pair.",
     ) -> None:
-        super().__init__(
-            message,
-            "Try a smaller amount, a higher slippageBps, or another pair.",
-            sources=list(sources),
-        )
+        super().__init__(message, suggestion, sources=list(sources))
 
 
 class InternalServerErrorDetails(WireStruct, frozen=True, kw_only=True):

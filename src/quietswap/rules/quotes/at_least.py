@@ -33,9 +33,17 @@ class TriedAmount(NamedTuple):
     min_buy_amount: int
 
 
-def first_sell_amount(reverse: int, slippage_bps: int) -> int:
-    """Return the first amount to quote; `reverse` is what the wanted minimum itself sells for."""
-    return ceil(Fraction(reverse * (BPS + _AIM_BPS), BPS - slippage_bps))
+def promise_for(goal: AtLeast, slippage_bps: int) -> int:
+    """Return what a route has to promise for this minimum; a unit more, as each step rounds down.
+
+    Of dust that unit decides: a promise of 1 has a minimum of 0.
+    """
+    return ceil(Fraction(goal.min_buy_amount * BPS, BPS - slippage_bps)) + 1
+
+
+def first_sell_amount(reverse: int) -> int:
+    """Return the first amount to quote; `reverse` is what the promise itself sells for."""
+    return ceil(Fraction(reverse * (BPS + _AIM_BPS), BPS))
 
 
 def is_close(goal: AtLeast, tried: TriedAmount) -> bool:

@@ -116,6 +116,15 @@ class SourceOutcome(StrEnum):
     """Router, method, spender, value, minimum or recipient breaks a money rule."""
 
 
+class Remedy(StrEnum):
+    """What would give the route that a source did not give; asking again would not."""
+
+    OTHER_SLIPPAGE = "other_slippage"
+    """Its vendor takes none as this: the request's `slippageBps`."""
+    OFFER_UNVERIFIED = "offer_unverified"
+    """Only its simulation is missing: the operator's `quotes.require_verification`."""
+
+
 class SourceReport(msgspec.Struct, frozen=True):
     """One row of `sources`: amounts in smallest units of the buy token, time in milliseconds."""
 
@@ -127,6 +136,7 @@ class SourceReport(msgspec.Struct, frozen=True):
     difference_bps: int | None = None
     reason: str | None = None
     reference_bps: int | None = None
+    remedy: Remedy | None = None
 
 
 class AlternativeRoute(msgspec.Struct, frozen=True):

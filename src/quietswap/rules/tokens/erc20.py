@@ -8,6 +8,7 @@ from quietswap.rules.tx.address import Address
 DECIMALS = bytes.fromhex("313ce567")
 SYMBOL = bytes.fromhex("95d89b41")
 NAME = bytes.fromhex("06fdde03")
+TOTAL_SUPPLY = bytes.fromhex("18160ddd")
 BALANCE_OF = bytes.fromhex("70a08231")
 _ALLOWANCE = bytes.fromhex("dd62ed3e")
 _APPROVE = bytes.fromhex("095ea7b3")

@@ -201,6 +201,13 @@ class NodeChain:
     def has_read(self, *addresses: Address) -> bool:
         return all(address in self._tokens for address in addresses)
 
+    async def total_supply(self, token: Address) -> int | None:
+        views = [ViewCall(token, erc20.TOTAL_SUPPLY)]
+        [result] = await self._recent([multicall.call(views, gas=_VIEWS_GAS)])
+        if isinstance(result, RpcErrorObject):
+            return None
+        return erc20.read_uint(multicall.answers(result, 1)[0])
+
     async def _beside_head(self, calls: Sequence[RpcCall]) -> list[Result]:
         """Return the results of calls; the head that a quote needs next is read with them."""
         if not calls:

@@ -12,6 +12,7 @@ from quietswap.rules.quotes.mev import MAJORS
 from quietswap.rules.quotes.quote import (
     NoRoute,
     NoRouteReason,
+    Remedy,
     Route,
     RouteRequest,
     SourceOutcome,
@@ -188,6 +189,7 @@ def _report(answer: SourceAnswer[Route], verdict: VerificationResult | None) -> 
         simulated=verdict.simulated,
         difference_bps=verdict.difference,
         reason=verdict.reason,
+        remedy=verdict.remedy,
     )
 
 
@@ -226,12 +228,18 @@ def _rows(reports: Sequence[SourceReport]) -> list[Details]:
     ]
 
 
-def minimum_not_reached(goal: AtLeast, quotes: Sequence[SwapQuote]) -> InsufficientLiquidity:
-    """Return the error for a minimum that none of the quotes has."""
+def minimum_not_reached(
+    goal: AtLeast, quotes: Sequence[SwapQuote], cause: InsufficientLiquidity | None = None
+) -> InsufficientLiquidity:
+    """Return the error for a minimum that none of the quotes has; without a quote by its cause."""
+    lacks = f"has a minimum of minBuyAmount {goal.min_buy_amount}"
+    if cause is not None and not quotes:
+        rows = (cause.details or {}).get("sources", ())
+        return InsufficientLiquidity(sources=rows, message=f"no quote {lacks}: {cause.message}")
     best = max(quotes, key=lambda quote: quote.min_buy_amount)
     return InsufficientLiquidity(
         sources=_rows(best.sources),
-        message=f"no quote of {len(quotes)} has a minimum of minBuyAmount {goal.min_buy_amount}:"
+        message=f"no quote of {len(quotes)} {lacks}:"
         f" the most is {best.min_buy_amount}, for a sellAmount of {best.sell_amount}",
     )
 
@@ -242,9 +250,20 @@ _AWAY = frozenset(map(SourceOutcome, ("unavailable", "timed_out", "rate_limited"
 _SIMULATED = frozenset({SourceOutcome.REVERTED, SourceOutcome.SHORT_DELIVERY})
 _UNVERIFIED = (
     "Try again in a few seconds. If it stays so, the reason says what is missing: the wallet's "
-    "tokens or allowance, or a node with eth_simulateV1 (node.urls; `quietswap sources check`). "
-    "The operator can offer routes without a simulation: quotes.require_verification = false."
+    "tokens or allowance, or a node with eth_simulateV1 (node.urls; `quietswap sources check`)."
 )
+_OFFER = " The operator can offer routes without a simulation: quotes.require_verification = false."
+
+
+def _no_route(unfit: Sequence[SourceReport], rows: Sequence[Details]) -> InsufficientLiquidity:
+    if not unfit:
+        return InsufficientLiquidity(sources=rows)
+    limits = "; ".join(f"{report.source}: {report.reason}" for report in unfit)
+    return InsufficientLiquidity(
+        sources=rows,
+        message=f"no route delivers this swap at this slippageBps ({limits})",
+        suggestion="Try another slippageBps, another amount, or another pair.",
+    )
 
 
 def no_route_error(
@@ -254,24 +273,26 @@ def no_route_error(
 
     ServiceUnavailable if there are routes and none could be simulated. Otherwise
     InsufficientLiquidity if a simulated route fell short, or if a source answered without a usable
-    route and none is away; otherwise TokenNotSupported if any does not know a token of the pair;
-    otherwise ServiceUnavailable.
+    route, or takes no such slippage, and none is away; otherwise TokenNotSupported if any does not
+    know a token of the pair; otherwise ServiceUnavailable.
 
     No vendor says which of the two tokens it does not know. Every vendor knows `MAJORS`, so if only
     the buy token is one of them, the error names the sell token, otherwise the buy token.
     """
-    outcomes = {report.outcome for report in reports}
+    unfit = [r for r in reports if r.remedy is Remedy.OTHER_SLIPPAGE]
+    outcomes = {r.outcome for r in reports if r not in unfit}
     rows = _rows(reports)
     blind = [r for r in reports if r.outcome is SourceOutcome.UNVERIFIED]
     if blind and not outcomes & _SIMULATED:
+        may_be_offered = any(r.remedy is Remedy.OFFER_UNVERIFIED for r in blind)
         return ServiceUnavailable(
             f"there are routes, but none could be simulated: {blind[0].reason}",
-            _UNVERIFIED,
+            _UNVERIFIED + _OFFER * may_be_offered,
             sources=rows,
         )
-    is_nothing = outcomes & _FOUND_NOTHING and not outcomes & _AWAY
-    if outcomes & _SIMULATED or is_nothing:
-        return InsufficientLiquidity(sources=rows)
+    has_answered = outcomes & _FOUND_NOTHING or (unfit and not outcomes)
+    if outcomes & _SIMULATED or (has_answered and not outcomes & _AWAY):
+        return _no_route(unfit, rows)
     if SourceOutcome.TOKEN_UNKNOWN in outcomes:
         names = ", ".join(r.source for r in reports if r.outcome is SourceOutcome.TOKEN_UNKNOWN)
         return TokenNotSupported(

@@ -8,7 +8,14 @@ from typing import Generic, TypeVar
 import msgspec
 from cachetools import LRUCache
 
-from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, Route, SourceOutcome, SourceReport
+from quietswap.rules.quotes.quote import (
+    NoRoute,
+    NoRouteReason,
+    Remedy,
+    Route,
+    SourceOutcome,
+    SourceReport,
+)
 from quietswap.rules.quotes.scoring import SourcePrice
 from quietswap.rules.vendors.vendor import RequestBudget
 from quietswap.service import observe
@@ -32,19 +39,26 @@ F = TypeVar("F", bound=Route | SourcePrice)
 
 
 class SourceAnswer(msgspec.Struct, Generic[F], frozen=True):
-    """The result of one source: either `found` or `miss`. `skipped`: it was not asked."""
+    """The result of one source: either `found` or `miss`. `skipped`: it was not asked.
+
+    `is_unfit`: because its vendor does not take the slippage of the request.
+    """
 
     source: str
     latency_ms: int
     found: F | None = None
     miss: NoRoute | None = None
     skipped: bool = False
+    is_unfit: bool = False
 
     def missed(self) -> SourceReport:
         """Return the report of a source without a result in time."""
         miss = self.miss or NoRoute(NoRouteReason.TIMED_OUT, TOO_LATE)
         outcome = SourceOutcome.SKIPPED if self.skipped else SourceOutcome(miss.miss)
-        return SourceReport(self.source, outcome, self.latency_ms, reason=miss.reason)
+        remedy = Remedy.OTHER_SLIPPAGE if self.is_unfit else None
+        return SourceReport(
+            self.source, outcome, self.latency_ms, reason=miss.reason, remedy=remedy
+        )
 
 
 class Source:
@@ -252,11 +266,13 @@ class SourceFanOut(Generic[F]):
 
     async def _ask(self, source: Source) -> None:
         name, route, miss = source.name, None, None
+        unfit = self._unfit(source.adapter)
         # here: no source waits for another's budget
-        refusal = self._unfit(source.adapter) or await source.refusal(self._client_id)
+        refusal = unfit or await source.refusal(self._client_id)
         if refusal is not None:
             miss = NoRoute(NoRouteReason.RATE_LIMITED, refusal)
-            self._answers[name] = SourceAnswer(name, 0, miss=miss, skipped=True)
+            is_unfit = unfit is not None
+            self._answers[name] = SourceAnswer(name, 0, None, miss, skipped=True, is_unfit=is_unfit)
             return
         try:
             route = await observe.in_span("source", self._request(source.adapter), source=name)

@@ -18,8 +18,8 @@ from quietswap.rules.chain.records import (
     UnreadableToken,
 )
 from quietswap.rules.clients import ApiKey, to_cents
-from quietswap.rules.errors.base import RequestError
-from quietswap.rules.errors.requests import TokenNotSupported
+from quietswap.rules.errors.base import InsufficientLiquidity, RequestError
+from quietswap.rules.errors.requests import InvalidAmount, TokenNotSupported
 from quietswap.rules.orders.checks import CONTRACT_NOTE, is_contract
 from quietswap.rules.orders.nonces import OwnNonces, next_nonce
 from quietswap.rules.orders.tracking import deadline_base_s
@@ -187,12 +187,12 @@ class QuoteSwap:
         ask = dataclasses.replace(ask, verified=None)  # its routes would be those of several swaps
         amount = await self._first_amount(key, ask, goal)
         quotes: list[SwapQuote] = []
+        cause: RequestError | None = None
         while len(quotes) < at_least.MOST_QUOTES:
             try:
                 quotes.append(await self._quote(key, ask, amount))
-            except RequestError:
-                if not any(quote.min_buy_amount >= goal.min_buy_amount for quote in quotes):
-                    raise
+            except RequestError as error:
+                cause = error
                 break
             tried = [TriedAmount(quote.sell_amount, quote.min_buy_amount) for quote in quotes]
             amount = min(at_least.next_sell_amount(goal, tried), AMOUNT_MAX)
@@ -201,18 +201,26 @@ class QuoteSwap:
             ):
                 break
         enough = [quote for quote in quotes if quote.min_buy_amount >= goal.min_buy_amount]
-        if not enough:
-            raise minimum_not_reached(goal, quotes)
-        return min(enough, key=lambda quote: quote.sell_amount)
+        if enough:
+            return min(enough, key=lambda quote: quote.sell_amount)
+        if cause is not None and not isinstance(cause, InsufficientLiquidity):
+            raise cause
+        raise minimum_not_reached(goal, quotes, cause)
 
     async def _first_amount(self, key: ApiKey, ask: SwapQuoteRequest, goal: AtLeast) -> int:
-        """Return what the goal sells for in the other direction; less than what has to be sold."""
+        """Return what the goal sells for in the other direction; less than what has to be sold.
+
+        A goal that sells for nothing may be less than the smallest unit buys: that unit is quoted.
+        """
         # an error names the parameters of this direction
         await tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token)
-        reverse = IndicativePriceRequest(ask.buy_token, ask.sell_token, goal.min_buy_amount)
-        price = await observe.in_phase("amount", self.price(key, reverse))
-        amount = at_least.first_sell_amount(price.best.buy_amount, ask.slippage_bps)
-        return min(amount, AMOUNT_MAX)
+        promise = min(at_least.promise_for(goal, ask.slippage_bps), AMOUNT_MAX)
+        reverse = IndicativePriceRequest(ask.buy_token, ask.sell_token, promise)
+        try:
+            price = await observe.in_phase("amount", self.price(key, reverse))
+        except InsufficientLiquidity:
+            return 1
+        return min(at_least.first_sell_amount(price.best.buy_amount), AMOUNT_MAX)
 
     async def _quote(self, key: ApiKey, ask: SwapQuoteRequest, sell_amount: int) -> SwapQuote:
         request, head, reading = await observe.in_phase("tokens", self._tokens(ask, sell_amount))
@@ -228,9 +236,26 @@ class QuoteSwap:
         finally:
             context_task.cancel()
         if not collected.candidates:
+            await self._require_supply(ask, sell_amount, collected.reports)
             raise no_route_error(collected.reports, ask.sell_token, ask.buy_token)
         quote = self._compose(request, collected, context, head)
         return replace(quote, batch=await batched_form(quote, collected))
+
+    async def _require_supply(
+        self, ask: SwapQuoteRequest, sell_amount: int, reports: Sequence[SourceReport]
+    ) -> None:
+        """Raise InvalidAmount if no swap could be simulated because nobody can hold so much.
+
+        Some tokens count in fewer bits than 256, so that no balance can be set for a simulation.
+        """
+        is_blind = any(report.outcome is SourceOutcome.UNVERIFIED for report in reports)
+        supply = await self.chain.total_supply(ask.sell_token) if is_blind else None
+        if supply is None or sell_amount <= supply:
+            return
+        reason = f"it is more than the token's whole supply of {supply}"
+        if isinstance(ask.sell_amount, AtLeast):
+            raise InsufficientLiquidity(sources=(), message=f"sellAmount {sell_amount}: {reason}")
+        raise InvalidAmount(field="sellAmount", provided=str(sell_amount), reason=reason)
 
     async def _tokens(
         self, ask: SwapQuoteRequest, sell_amount: int

@@ -15,7 +15,13 @@ from quietswap.rules.chain.records import (
     PreparedSimulation,
     SimulationResult,
 )
-from quietswap.rules.quotes.quote import Route, RouteRequest, SourceOutcome, VerificationStatus
+from quietswap.rules.quotes.quote import (
+    Remedy,
+    Route,
+    RouteRequest,
+    SourceOutcome,
+    VerificationStatus,
+)
 from quietswap.rules.quotes.route_policy import (
     breaks_amounts_only,
     check_route,
@@ -40,6 +46,7 @@ class VerificationResult(msgspec.Struct, frozen=True):
     outcome: SourceOutcome
     simulated: int | None = None
     reason: str | None = None
+    remedy: Remedy | None = None
 
     @property
     def difference(self) -> int | None:
@@ -198,7 +205,10 @@ class VerifyRoutes:
             unseen = f"{reason}; this router would not see a fee on transfer of the buy token"
             return VerificationResult(route, None, SourceOutcome.UNVERIFIED, reason=unseen)
         if self._required or required:
-            return VerificationResult(route, None, SourceOutcome.UNVERIFIED, reason=reason)
+            remedy = None if required else Remedy.OFFER_UNVERIFIED
+            return VerificationResult(
+                route, None, SourceOutcome.UNVERIFIED, reason=reason, remedy=remedy
+            )
         gas = fees.unsimulated_gas(route.gas, len(route.path) - 1)
         candidate = Candidate(route, VerificationStatus.UNVERIFIED, None, gas)
         return VerificationResult(route, candidate, SourceOutcome.ANSWERED, reason=reason)

@@ -107,6 +107,13 @@ def amount(value: object, name: str) -> int:
     return value
 
 
+def output(value: object, name: str) -> int:
+    """Return a promised output. One of 0 is no route: so little was asked for."""
+    if value in ("0", 0) and not isinstance(value, bool | float):
+        raise NoRoute(NoRouteReason.NO_ROUTE, f"{name} is 0")
+    return amount(value, name)
+
+
 def wei(value: object, name: str) -> int:
     """Return an amount that may be 0 or absent (0), decimal or 0x-hex."""
     if value in (None, "", "0", 0, "0x", "0x0"):

@@ -92,7 +92,7 @@ class Adapter(HttpAdapter):
         hops = max(summary.route or [[]], key=_share)
         return self._route(
             request,
-            buy_amount=read.amount(built.amountOut, "amountOut"),
+            buy_amount=read.output(built.amountOut, "amountOut"),
             dex=hops[0].exchange if hops else None,
             target=router,
             value=read.wei(built.transactionValue, "transactionValue"),
@@ -106,7 +106,7 @@ class Adapter(HttpAdapter):
         """Request a route without its calldata: half the requests of a quote."""
         summary = _summary(await self._found(self._query(request)))
         _same_swap(request, summary, summary.amountIn)
-        promised = read.amount(summary.amountOut, "amountOut")
+        promised = read.output(summary.amountOut, "amountOut")
         return SourcePrice(VENDOR.name, promised, read.gas(summary.gas))
 
     def _query(self, request: RouteRequest | SourcePriceRequest) -> dict[str, str]:

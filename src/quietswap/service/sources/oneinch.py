@@ -48,7 +48,7 @@ class Adapter(HttpAdapter):
         _same_tokens(request, answer)
         return self._route(
             request,
-            buy_amount=read.amount(answer.dstAmount, "dstAmount"),
+            buy_amount=read.output(answer.dstAmount, "dstAmount"),
             target=read.address(answer.tx.to, "tx.to"),
             value=read.wei(answer.tx.value, "tx.value"),
             data=read.hexdata(answer.tx.data),
@@ -59,7 +59,7 @@ class Adapter(HttpAdapter):
         query = _query(request) | {"includeTokensInfo": "true", "includeGas": "true"}
         answer = await self._answered("/swap/v6.1/1/quote", _Answer, query)
         _same_tokens(request, answer)
-        promised = read.amount(answer.dstAmount, "dstAmount")
+        promised = read.output(answer.dstAmount, "dstAmount")
         return SourcePrice(VENDOR.name, promised, read.gas(answer.gas))
 
     def _refused(self, reply: HttpReply) -> NoRoute:

@@ -40,7 +40,7 @@ class Adapter(HttpAdapter):
             raise read.bad_reply("there is neither a route nor a reason")
         return self._route(
             request,
-            buy_amount=read.amount(answer.assumedAmountOut, "assumedAmountOut"),
+            buy_amount=read.output(answer.assumedAmountOut, "assumedAmountOut"),
             target=read.address(answer.tx.to, "tx.to"),
             value=read.wei(answer.tx.value, "tx.value"),  # absent for a token as input
             data=read.hexdata(answer.tx.data),
@@ -52,7 +52,7 @@ class Adapter(HttpAdapter):
     async def price(self, request: SourcePriceRequest) -> SourcePrice:
         answer = await self._asked("/quote/v7/1", request, {"maxSlippage": "0.005"})
         impact = _checked(request, answer)
-        promised = read.amount(answer.assumedAmountOut, "assumedAmountOut")
+        promised = read.output(answer.assumedAmountOut, "assumedAmountOut")
         return SourcePrice(VENDOR.name, promised, read.gas(answer.gasSpent), impact)
 
     async def _asked(

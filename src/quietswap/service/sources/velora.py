@@ -145,8 +145,8 @@ def _same_swap(request: RouteRequest | SourcePriceRequest, priced: _PriceRoute) 
 def _net(priced: _PriceRoute) -> int:
     """Return the received amount: `destAmount` minus the partner fee, which is in percent."""
     if priced.destAmountAfterFee is not None:
-        return read.amount(priced.destAmountAfterFee, "destAmountAfterFee")
-    gross = read.amount(priced.destAmount, "destAmount")
+        return read.output(priced.destAmountAfterFee, "destAmountAfterFee")
+    gross = read.output(priced.destAmount, "destAmount")
     fee = read.decimal(priced.partnerFee) or 0
     if not 0 <= fee < 100:
         raise read.bad_reply("partnerFee is no percentage")

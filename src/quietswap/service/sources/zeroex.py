@@ -70,8 +70,8 @@ class Adapter(HttpAdapter):
             value=read.wei(answer.transaction.value, "transaction.value"),
             data=read.hexdata(answer.transaction.data),
             tokens=[token.address for token in hops.tokens],
-            buy_amount=read.amount(answer.buyAmount, "buyAmount"),
-            min_buy_amount=read.amount(answer.minBuyAmount, "minBuyAmount"),
+            buy_amount=read.output(answer.buyAmount, "buyAmount"),
+            min_buy_amount=read.output(answer.minBuyAmount, "minBuyAmount"),
             gas=read.gas(answer.transaction.gas),
         )
 
@@ -79,7 +79,7 @@ class Adapter(HttpAdapter):
         """Request an indicative price, which does not bind the vendor's makers."""
         answer = await self._answered(_PRICE, _Answer, _query(request))
         _same_swap(request, answer)
-        promised = read.amount(answer.buyAmount, "buyAmount")
+        promised = read.output(answer.buyAmount, "buyAmount")
         return SourcePrice(VENDOR.name, promised, read.gas(answer.gas))
 
     def _refused(self, reply: HttpReply) -> NoRoute:
