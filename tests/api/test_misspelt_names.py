@@ -110,6 +110,26 @@ async def test_a_misspelt_member_is_refused_and_the_right_one_named(
     assert inside.asked == []
 
 
+@pytest.mark.parametrize("at", ["", "orderParams", "providerMetadata"])
+async def test_a_member_that_is_given_twice_is_refused_by_name(
+    client: httpx.AsyncClient, inside: ScriptedUseCases, at: str
+) -> None:
+    """A proxy that reads the first of the two would have checked another one."""
+    body = requests.order_body()
+    text = json.dumps(body)
+    inner = body[at] if at else body
+    name = next(iter(inner))
+    once = json.dumps(inner)
+    text = text.replace(once, f'{{"{name}": 1, {once[1:]}')
+    headers = {"Content-Type": "application/json"}
+    answer = refused(
+        await client.post(requests.ORDERS, content=text, headers=headers), 422, "VALIDATION_ERROR"
+    )
+    assert f"{name} is given twice" in answer["message"]
+    assert [fault["field"] for fault in answer["details"]["fields"]] == [name]
+    assert inside.asked == []
+
+
 async def test_a_whole_route_of_a_quote_may_be_sent_back(client: httpx.AsyncClient) -> None:
     """`path` is two letters away from `data`, and a member of every quote's dexRoute."""
     body = requests.order_body()

@@ -134,6 +134,7 @@ async def test_price(client: httpx.AsyncClient, inside: ScriptedUseCases) -> Non
         ({"sellAmount": ""}, "INVALID_AMOUNT"),
         ({"chainId": "10"}, "INVALID_PARAMETER"),
         ({"sources": "kyberswap"}, "INVALID_PARAMETER"),
+        ({"sources": ""}, "INVALID_PARAMETER"),
     ],
 )
 async def test_bad_prices(client: httpx.AsyncClient, changes: dict[str, str], code: str) -> None:

@@ -52,6 +52,8 @@ REPEATED: list[Case] = [
     ("balances", "wallet", LONG),
     ("prepare_wrap", "amount", LONG),
     ("quote", "amount", "1." + "7" * 70),
+    *((tool, "amount", "9" * 78) for tool in ("quote", "price", "prepare_swap", "prepare_wrap")),
+    ("prepare_swap", "at_least", "9" * 78),
     ("prepare_swap", "at_least", LONG),
     ("prepare_swap", "at_least", "[" * 1_000),
     ("list_orders", "wallet", LONG),

@@ -8,6 +8,7 @@ import pytest
 from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_tokens import ROUTER, TOKEN_ANSWERS
 from tests.cli.conftest import Quietswap
+from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok
 from tests.stored_orders import USDC
 
@@ -63,6 +64,17 @@ def test_a_price_of_another_token_needs_no_node(
     refused = quietswap("price", "1.5", OTHER, "USDC")
     assert refused.exit_code == 2
     assert "is not an ERC-20 token" in refused.stderr
+
+
+def test_a_token_of_more_decimals_than_an_amount_has_is_refused(
+    quietswap: Quietswap, service: FakeService, node: FakeChain
+) -> None:
+    node.decimals = 81
+    for command in ("quote", "swap"):
+        refused = quietswap(command, "1", OTHER, "USDC")
+        assert refused.exit_code == 2
+        assert f"{OTHER} has 81 decimals; no amount of more than 77 is read" in refused.stderr
+    assert service.asked == []
 
 
 @pytest.mark.parametrize("words", [("price", "1", "ETHER", "USDC"), ("balances", "nonsense")])

@@ -9,6 +9,7 @@ from quietswap.rules.errors.base import InsufficientLiquidity
 from quietswap.rules.errors.requests import TokenNotSupported
 from tests.api.scripted_tokens import TOKEN_ANSWERS
 from tests.cli.conftest import Quietswap
+from tests.cli.test_token_commands import OTHER
 from tests.client.fake_servers import FakeService, Reply, ok, refused
 
 FAST = ("--poll", "0.2")
@@ -60,6 +61,56 @@ def test_the_printed_swap_has_the_limits_of_the_watch(
     pasted = next(line for line in result.stdout.splitlines() if "quietswap swap" in line)
     for words_of in (f"swap {10**18} WETH USDC", "--raw", "--slippage-bps 7", "--at-least 29850"):
         assert words_of in pasted
+
+
+@pytest.mark.parametrize(
+    ("option", "limit", "missed", "met", "shows"),
+    [
+        ("--above", "3200.004", 3_200_003_999, 3_200_004_000, "3,200.00"),
+        ("--above", "3199.996", 3_199_995_100, 3_199_996_000, "3,199.995"),
+        ("--below", "3200", 3_200_000_001, 3_199_999_999, "3,200.000001"),
+        ("--above", "3200", 3_199_999_999, 3_200_000_001, "3,199.999999"),
+    ],
+)
+def test_a_price_is_shown_with_the_digits_that_decide(
+    quietswap: Quietswap, service: FakeService, option: str, limit: str, missed: int, met: int,
+    shows: str,
+) -> None:  # fmt: skip
+    service.next("price", priced(missed), priced(met))
+    result = quietswap("watch", "WETH", "USDC", option, limit, *FAST)
+    assert f"1 WETH is {shows} USDC, waiting for" in result.stdout
+
+
+def test_a_part_of_a_smallest_unit_decides_too(quietswap: Quietswap, service: FakeService) -> None:
+    """3 WETH for 9,600.000001 USDC are more than 3,200 a WETH, by a third of a unit."""
+    service.next("price", priced(9_600_000_001), priced(9_600_000_000))
+    words = ("watch", "WETH", "USDC", "--below", "3200", "--amount", "3", *FAST)
+    assert "1 WETH is 3,200.0000003 USDC, waiting for" in quietswap(*words).stdout
+
+
+def test_the_rate_of_the_quote_is_on_its_side_of_the_limit(
+    quietswap: Quietswap, service: FakeService
+) -> None:
+    quote = service._usual("quote", None)  # type: ignore[arg-type]
+    quote.body["data"] |= {"buyAmount": "3200004000", "sellAmount": str(10**18)}
+    service.next("price", priced(3_200_005_000))
+    service.next("quote", quote)
+    result = quietswap("watch", "WETH", "USDC", "--above", "3200.004", *FAST)
+    assert "1 WETH = 3,200.004 USDC" in result.stdout, result.output
+
+
+def test_raw_means_smallest_units_of_one_whole_token(
+    quietswap: Quietswap, service: FakeService, environment: dict[str, str | None]
+) -> None:
+    words = ("--raw", "--above", "3000000000", *FAST)
+    result = quietswap("watch", "WETH", "USDC", *words)
+    assert result.exit_code == 0, result.output
+    assert [asked.query["sellAmount"] for asked in service.asked] == [str(10**18)] * 2
+    assert f"quietswap swap {10**18} WETH USDC" in result.stdout
+    environment["QUIETSWAP_RPC_URL"] = None
+    refused_one = quietswap("watch", OTHER, "USDC", *words)
+    assert refused_one.exit_code == 2
+    assert "--rpc-url" in refused_one.stderr
 
 
 def test_what_may_pass_is_waited_out(quietswap: Quietswap, service: FakeService) -> None:

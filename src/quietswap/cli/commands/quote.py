@@ -33,7 +33,7 @@ def quote(
     What to sell so that at least an amount arrives: quietswap quote WETH --receive 1000 USDC
     """
     from quietswap.cli.options.trade import amounts_of, token_of, token_pair
-    from quietswap.cli.output.quote import loss_notice, steps, summary, terms
+    from quietswap.cli.output.quote import steps, whole_quote
     from quietswap.cli.output.tokens import ETHER
     from quietswap.client.flows.quote_checks import SwapRequest
     from quietswap.client.flows.quoting import judge_quote
@@ -49,16 +49,14 @@ def quote(
         )
         swap_quote = client.quote(request)
     if context.result(swap_quote):
-        context.screen.print(summary(swap_quote, selling, buying))
-        context.screen.print(terms(swap_quote, selling, buying))
+        loss = judge_quote(swap_quote, slippage_bps)
+        context.screen.print(whole_quote(swap_quote, selling, buying, loss))
         if ETHER in (selling, buying):
             to_sign, commands = steps(swap_quote, selling, buying)
             context.screen.print(to_sign)
             for words in commands:
                 limits = typed_options("slippage-bps") if words[0] == "swap" else ()
                 context.again(*words, *limits)
-        if (notice := loss_notice(judge_quote(swap_quote, slippage_bps))) is not None:
-            context.screen.print(notice)
 
 
 @click.command()

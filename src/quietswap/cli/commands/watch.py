@@ -19,8 +19,8 @@ from quietswap.cli.options.signing import own_wallet, wallet_option
 @click.option("--above", metavar="PRICE", help="Wait for at least so much of BUY for one SELL.")
 @click.option("--below", metavar="PRICE", help="Wait for at most so much of BUY for one SELL.")
 @click.option(
-    "--amount", default="1", show_default=True, metavar="AMOUNT",
-    help="How much of SELL the price and the quote are for.",
+    "--amount", metavar="AMOUNT",
+    help="How much of SELL the price and the quote are for (default: one whole token).",
 )  # fmt: skip
 @click.option(
     "--poll", type=FiniteRange(0.2, 3600), default=12.0, show_default=True, metavar="SECONDS",
@@ -31,7 +31,7 @@ from quietswap.cli.options.signing import own_wallet, wallet_option
 @with_context
 def watch(
     *, context: CommandContext, sell: str, buy: str, above: str | None, below: str | None,
-    amount: str, poll: float, slippage_bps: int, wallet: str | None,
+    amount: str | None, poll: float, slippage_bps: int, wallet: str | None,
 ) -> None:  # fmt: skip
     """Wait until one SELL is worth PRICE of BUY, then show a quote: quietswap watch WETH USDC
     --above 3200
@@ -43,7 +43,7 @@ def watch(
     from quietswap.cli.flows.watch import PriceWatch
     from quietswap.cli.options.trade import token_pair
     from quietswap.cli.output.order_progress import OrderProgress
-    from quietswap.cli.output.quote import loss_notice, summary, terms
+    from quietswap.cli.output.quote import whole_quote
     from quietswap.cli.output.tokens import parse_amount
     from quietswap.client import PollingPolicy
     from quietswap.client.flows.quote_checks import SwapRequest
@@ -56,7 +56,11 @@ def watch(
     polling = PollingPolicy(interval_s=poll, on_trouble=progress.trouble)
     with context.client(polling) as client, signals_as_ctrl_c():
         selling, buying = token_pair(sell, buy, client, context, signs=False)
-        limit, units = parse_amount(text, buying, option), parse_amount(amount, selling, "--amount")
+        if selling.raw and not selling.decimals and context.rpc_url is None:
+            raise click.UsageError(f"how much one {selling.symbol} is, your node says: --rpc-url")
+        limit, units = parse_amount(text, buying, option), 10**selling.decimals
+        if amount is not None:
+            units = parse_amount(amount, selling, "--amount")
         request = SwapRequest(
             selling.address, buying.address, units, owner, slippage_bps=slippage_bps
         )
@@ -67,11 +71,10 @@ def watch(
         finally:
             progress.stop()
     if context.result(swap_quote):
-        context.screen.print(summary(swap_quote, selling, buying))
-        context.screen.print(terms(swap_quote, selling, buying))
-        if (notice := loss_notice(judge_quote(swap_quote, slippage_bps))) is not None:
-            context.screen.print(notice)
+        loss = judge_quote(swap_quote, slippage_bps)
+        context.screen.print(whole_quote(swap_quote, selling, buying, loss, limit))
         context.say("Nothing was signed. To swap, by a fresh quote that delivers as much:")
         least = buying.number(swap_quote.min_buy_amount).replace(",", "")
         limits = *typed_options("slippage-bps", "raw"), "--at-least", least
-        context.again("swap", amount, selling.word, buying.word, *limits)
+        sold = selling.number(units).replace(",", "")
+        context.again("swap", sold, selling.word, buying.word, *limits)

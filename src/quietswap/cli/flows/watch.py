@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from quietswap.cli.output.order_progress import OrderProgress
+from quietswap.cli.output.quote import rate_text
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import api_calls
 from quietswap.client.errors import ClientError, InsufficientLiquidity
@@ -64,8 +65,8 @@ class PriceWatch:
                 yield Sleep(polling.interval_s)
 
     def _text(self, sold: int, bought: int) -> str:
-        price = bought * 10**self.sell.decimals // sold
-        return f"1 {self.sell.symbol} is {self.buy.number(price)} {self.buy.symbol}"
+        price = rate_text(sold, bought, self.sell, self.buy, self.limit)
+        return f"1 {self.sell.symbol} is {price} {self.buy.symbol}"
 
     def _limit(self) -> str:
         return f"at {'least' if self.is_least else 'most'} {self.buy.number(self.limit)}"

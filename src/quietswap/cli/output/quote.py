@@ -1,7 +1,7 @@
 """Output of a quote, and of the transaction to sign."""
 
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,6 +26,8 @@ _LOSS_STYLE = {"none": "", "notice": "yellow", "confirm": "bold red", "type": "b
 _LEAST_REASON = 24
 _FIGURES = ("promised", "simulated", "net USD", "ms", "why not")
 _GOOD = ("won", "answered")
+_EXACT = 200
+"""Digits in which a rate of two amounts is compared."""
 
 
 def usd(value: Decimal, *, known: bool = True) -> str:
@@ -145,14 +147,45 @@ def _missing(quote: "SwapQuoteResponse", sell: DisplayToken, *, approves: bool) 
     return lines
 
 
-def terms(quote: "SwapQuoteResponse", sell: DisplayToken, buy: DisplayToken) -> RenderableType:
+def whole_quote(
+    quote: "SwapQuoteResponse",
+    sell: DisplayToken,
+    buy: DisplayToken,
+    loss: Loss,
+    limit: int | None = None,
+) -> RenderableType:
+    """Return all that is shown of a quote; `limit` as `rate_text` has it."""
+    blocks = summary(quote, sell, buy), _terms(quote, sell, buy, limit), loss_notice(loss)
+    return Group(*(block for block in blocks if block is not None))
+
+
+def rate_text(
+    sold: int, bought: int, sell: DisplayToken, buy: DisplayToken, limit: int | None = None
+) -> str:
+    """Return what one whole token of `sell` is worth, by two amounts in smallest units.
+
+    It has six significant digits, and more where they would compare otherwise with `limit`, which
+    is in smallest units of `buy` for one token of `sell`.
+    """
+    with localcontext(prec=_EXACT):
+        unit = 1 if buy.raw else 10**buy.decimals
+        rate = Decimal(bought * 10**sell.decimals) / sold / unit
+        places = 0 if buy.raw or not rate else max(5 - rate.adjusted(), 0)
+        if limit is not None:
+            bound = Decimal(limit) / unit
+            while round(rate, places).compare(bound) != rate.compare(bound):
+                places += 1
+        return f"{rate:.{places}f}" if buy.raw else f"{rate:,.{places}f}"
+
+
+def _terms(
+    quote: "SwapQuoteResponse", sell: DisplayToken, buy: DisplayToken, limit: int | None
+) -> RenderableType:
     """Return exchange rate and validity of a quote, and what its percentage is."""
     rows: list[tuple[str, RenderableType]] = []
     if quote.sell_amount and not sell.raw:
-        rate = Decimal(quote.buy_amount) / Decimal(quote.sell_amount)
-        rate *= Decimal(10) ** (sell.decimals - buy.decimals)
-        digits = max(5 - rate.adjusted(), 0) if rate else 0
-        text = f"1 {sell.symbol} = {rate:,.{digits}f} {buy.symbol}"
+        rate = rate_text(quote.sell_amount, quote.buy_amount, sell, buy, limit)
+        text = f"1 {sell.symbol} = {rate} {buy.symbol}"
         rows.append(("rate", f"{text}; price impact is how far below the market's price that is"))
     until = "its router has no deadline"
     if quote.executable_until is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from quietswap.rules.amounts import format_units
+from quietswap.rules.amounts import AMOUNT_MAX, format_units
 from quietswap.rules.tx.address import BadAddress, from_any_case, parse
 
 if TYPE_CHECKING:
@@ -200,4 +200,6 @@ def parse_amount(text: str, token: DisplayToken, option: str = "") -> int:
     units = int(whole + fraction.ljust(decimals, "0"))
     if units == 0:
         raise click.UsageError(f"{name}the amount must be greater than zero")
+    if units > AMOUNT_MAX:
+        raise BadText(text, "is more than a pool takes: 2^255 - 1 smallest units", name)
     return units

@@ -106,8 +106,8 @@ def parse_price(query: Mapping[str, str]) -> IndicativePriceRequest:
     """
     sell, buy, amount = parse_swap_amounts(query)
     parse_int(query, PriceQuery, "chainId")
-    sources = query.get("sources", "")
-    if sources not in ("", "own"):
+    sources = query.get("sources")
+    if sources not in (None, "own"):
         raise InvalidParameter(
             parameter="sources", provided=shown(sources), reason="it must be own, or be left out"
         )

@@ -221,6 +221,8 @@ def malformed(faults: Sequence[Details]) -> ValidationError:
     expected, provided = first["expected"], first["provided"]
     if provided == "more":
         text = f"{where} has more than {expected.removeprefix('at most ')}"
+    elif provided == "two":
+        text = f"{where} is given twice"
     elif where == "it":
         text = f"it must be {expected}; received: {provided}"
     elif where.endswith(provided):
@@ -245,7 +247,29 @@ def _decoded(raw: bytes) -> dict[str, Any]:
         raise _not_json("text that is not UTF-8") from error
     if not isinstance(body, dict):
         raise _not_json(_type_name(body))
+    repeated = _repeated(raw)
+    if repeated is not None:
+        once = {"field": shown(repeated), "expected": "one member of this name", "provided": "two"}
+        raise malformed([once])
     return body
+
+
+def _repeated(raw: bytes) -> str | None:
+    """Return the name of a member that an object of valid JSON text has twice; None: none has.
+
+    Readers differ in which of the two they take, and msgspec does not say that there are two.
+    """
+    repeated: list[str] = []
+
+    def note(members: list[tuple[str, object]]) -> None:
+        names = Counter(name for name, _ in members)
+        repeated.extend(name for name, count in names.items() if count > 1)
+
+    def skip(_: str) -> None:
+        """Convert no number: nothing is read but names."""
+
+    json.loads(raw, object_pairs_hook=note, parse_int=skip, parse_float=skip, parse_constant=skip)
+    return repeated[0] if repeated else None
 
 
 def _text_fault(raw: bytes) -> str | None:
