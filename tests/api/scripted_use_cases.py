@@ -9,8 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from quietswap.rules.clients import ApiKey, ClientLimits, ClientUsage, DayUsage
-from quietswap.rules.operator.figures import FigureRow, Measure
-from quietswap.rules.operator.inclusion import inclusion_report
+from quietswap.rules.operator.inclusion import MinedOrder, inclusion_report
 from quietswap.rules.orders.cancel_transaction import (
     CancelOrderRequest,
     CancelQuote,
@@ -170,10 +169,9 @@ class Window:
 
 
 INCLUDED = [
-    FigureRow(0, Measure.INCLUSION_BLOCKS, "fast", "none", 1, 18),
-    FigureRow(0, Measure.INCLUSION_BLOCKS, "fast", "none", 3, 2),
-    FigureRow(0, Measure.INCLUSION_BLOCKS, "noreverts", "none", 30, 1),
-    FigureRow(0, Measure.ORDER_MOVED, "cancelled", "expired", 0, 2),
+    *(MinedOrder(7_201, 1, "fast", "Relay", "none", "Titan", 9_000 + n, 5_000) for n in range(18)),
+    *(MinedOrder(14_399, 3, "fast", "Relay", "none", "unknown", 9_900, 10_000) for _ in range(2)),
+    MinedOrder(7_203, 30, "noreverts", "Relay", "none", "unknown", 9_999, 9_999),
 ]
 
 
@@ -209,7 +207,7 @@ class ScriptedUseCases:
             order_status=self._answering(lambda *_: recorded(self.order)),
             order_history=self._answering(lambda *_: self.page),
             order_statistics=self._answering(lambda _, days: self.statistics(days)),
-            inclusion=self._answering(lambda days: inclusion_report(INCLUDED, 0, NOW_MS)),
+            inclusion=self._answering(lambda days: inclusion_report(INCLUDED, 2, 0, NOW_MS)),
             export_orders=self._export,
             now_ms=self.clock.now_ms,
             wrap_info=self._answering(lambda *_: self.info),

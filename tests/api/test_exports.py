@@ -308,6 +308,39 @@ async def test_how_long_orders_waited(client: httpx.AsyncClient, inside: Scripte
     assert fast["blocks"] == {"count": 20, "p50": 1, "p90": 1, "p99": 3}
     assert [share["orders"] for share in fast["within"]] == [18, 18, 20, 20]
     assert (other["endpoint"], other["tip"]) == ("other", "other")
+    assert (other["blocks"]["count"], other["baseFeeBps"], other["fullnessBps"]) == (1, None, None)
+    assert [(relay["name"], relay["blocks"]["count"]) for relay in report["relays"]] == [
+        ("Relay", 21)
+    ]
+    titan, rest = report["builders"]
+    assert (titan["name"], rest["name"], rest["fullnessBps"]) == ("Titan", "other", None)
+    assert titan["baseFeeBps"] == {"count": 18, "p50": 9_008, "p90": 9_016, "p99": 9_017}
+    assert titan["fullnessBps"] == {"count": 18, "p50": 5_000, "p90": 5_000, "p99": 5_000}
+
+
+async def test_the_table_to_publish_has_no_group_below_five_orders(
+    client: httpx.AsyncClient,
+) -> None:
+    answer = await client.get("/api/v1/inclusion", params={"format": "csv"})
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    names = [(row["group"], row["name"], row["tip"], row["orders"]) for row in rows]
+    assert names == [
+        ("all", "", "", "21"),
+        ("endpoint", "fast", "none", "20"),
+        ("relay", "Relay", "", "21"),
+        ("builder", "Titan", "", "18"),
+    ]
+    assert {(row["fromBlock"], row["toBlock"]) for row in rows} == {("7200", "14399")}
+    assert {(row["fromDay"], row["toDay"]) for row in rows} == {("1970-01-01", "2027-01-15")}
+    assert [row["expired"] for row in rows] == ["2", "", "", ""]
+    assert (rows[0]["within1"], rows[0]["within25"], rows[0]["blocksP99"]) == ("18", "20", "30")
+    assert (rows[3]["baseFeeBpsP50"], rows[3]["fullnessBpsP99"]) == ("9008", "5000")
+
+
+async def test_a_table_has_the_format_that_it_names(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/api/v1/inclusion", params={"format": "xml"})
+    assert (answer.status_code, answer.json()["details"]["parameter"]) == (400, "format")
 
 
 @pytest.mark.parametrize("path", ["/api/v1/mev/stats", "/api/v1/inclusion"])

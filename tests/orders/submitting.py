@@ -18,6 +18,7 @@ from quietswap.service.orders.submit import OrderDelivery, SubmitOrder
 from quietswap.service.orders.submit_swap import SubmitSwap
 from quietswap.service.orders.submit_wrap import SubmitWrap
 from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.inclusion import InclusionStore
 from quietswap.service.wallet_rpc.match import MatchTransaction, WalletRpcPolicy
 from quietswap.service.wallet_rpc.send import SendRawTransaction
 from tests.manual_clock import ManualClock
@@ -84,7 +85,7 @@ async def open_desk() -> AsyncIterator[Desk]:
         clock=clock,
         policy=RPC_POLICY,
     )
-    swap = SubmitSwap(core, GetInclusion(storage.figures, clock))
+    swap = SubmitSwap(core, GetInclusion(InclusionStore(storage.database), relays, clock))
     wrap = SubmitWrap(core, explorer_url="https://explorer.test")
     cancel = CancelOrder(core, new_quote_id=lambda: f"cnq_{next(serial)}")
     try:

@@ -13,7 +13,7 @@ from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
 from quietswap.rules.orders.order_ids import new_order_id
 from quietswap.service.clients.keys import Authenticate
 from quietswap.service.orders.retention import BATCH, RetentionJob
-from quietswap.service.server.background import _delete_old_data, start_key_uses
+from quietswap.service.server.background import _delete_old_data, start_key_uses, start_usual_wait
 from quietswap.service.server.container import Container
 from quietswap.service.settings import Settings
 from quietswap.service.storage.factory import Storage
@@ -143,6 +143,24 @@ async def test_the_uses_of_keys_are_stored_after_an_unexpected_failure(
                 await asyncio.sleep(0)
     assert tried == [1, 2, 3]
     assert [line["task"] for line in lines] == ["key_uses"] * 3
+
+
+async def test_how_long_orders_wait_is_read_each_minute() -> None:
+    """A failure does not end it: the answer to an order has the text that was read last."""
+    clock, read = Naps(2), list[int]()
+
+    async def refresh() -> None:
+        read.append(len(clock.slept))
+        raise ValueError("unforeseen")
+
+    parts: Any = SimpleNamespace(use=SimpleNamespace(inclusion=SimpleNamespace(refresh=refresh)))
+    with capture_logs() as lines:
+        async with AsyncExitStack() as stack:
+            start_usual_wait(cast(Container, parts), clock, stack)
+            for _ in range(10):
+                await asyncio.sleep(0)
+    assert (clock.slept, read) == ([60, 60], [0, 1])
+    assert [line["task"] for line in lines] == ["usual_wait"] * 2
 
 
 DAY_MS = 24 * HOUR_MS

@@ -8,11 +8,13 @@ import pytest
 from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.chain.pool_reference import Reference
 from quietswap.rules.chain.received import Refund, RefundStatus
+from quietswap.rules.operator.inclusion import StoredInclusion
 from quietswap.rules.orders.export import ExportFilter
 from quietswap.rules.orders.order import Failure, FailureCode, Order, OrderKind, OrderStatus
 from quietswap.rules.orders.statistics import TWO_RELAYS, Tally
 from quietswap.rules.tx.address import Address, from_bytes
 from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.inclusion import EXPIRED, MINED, InclusionStore
 from quietswap.service.storage.order_export import OF_ALL, OF_CLIENT, OF_WALLET, OrderExportStore
 from quietswap.service.storage.order_statistics import TALLIES, OrderStatisticsStore
 from tests.storage.examples import T0, WALLET, an_event, an_order
@@ -72,6 +74,33 @@ async def test_a_result_is_stored_as_it_is(storage: Storage, block: object) -> N
     assert shown is not None
     assert (shown.received, shown.received_issue, shown.refund_status) == (None, None, None)
     assert (shown.reference, shown.reference_wei) == (None, None)
+
+
+async def test_inclusions_of_all_clients_are_read_newest_first(storage: Storage) -> None:
+    facts, fees = BlockFacts(2**70, 9_000, "Titan"), {"fee_cap": 2**71, "priority_fee": 2**69}
+    for number, changes in enumerate(
+        ({}, {"client_id": "client-2", "second_tier": 4, **fees}, {"submitted_head": None}, {})
+    ):
+        order = confirmed(number, 3_000, **changes)
+        assert order.inclusion is not None
+        block = replace(order.inclusion, block_time_ms=T0 + number, facts=facts)
+        await stored(storage, replace(order, inclusion=block))
+    reader = InclusionStore(storage.database)
+    one = StoredInclusion(100, 98, "noreverts", 2, None, None, str(2**70), 9_000, "Titan")
+    other = one._replace(tier=TWO_RELAYS, priority_fee=str(2**69), fee_cap=str(2**71))
+    assert await reader.mined(T0, 9) == [one, other, one]
+    assert await reader.mined(T0 + 1, 9) == [one, other]
+    assert await reader.mined(T0, 1) == [one]
+
+
+async def test_only_orders_that_no_block_has_are_expired(storage: Storage) -> None:
+    over = Failure(FailureCode.EXPIRED, "it expired")
+    for expires_at_ms, failure in ((T0, over), (T0 + 1, over), (T0 + 1, None)):
+        status = OrderStatus.CANCELLED if failure else OrderStatus.SUBMITTED
+        changes = {"status": status, "failure": failure, "expires_at_ms": expires_at_ms}
+        await stored(storage, an_order(**changes))
+    reader = InclusionStore(storage.database)
+    assert [await reader.expired(T0 + late) for late in range(3)] == [2, 1, 0]
 
 
 async def test_tallies_count_the_results_of_one_client(storage: Storage) -> None:
@@ -193,6 +222,8 @@ async def test_a_row_has_what_was_stored(storage: Storage) -> None:
         (OF_CLIENT, ("c", 0, "", EVER, 9), "orders_by_time"),
         (OF_ALL, ("ord_", "ord_f", 9), "sqlite_autoindex_orders_1"),
         (TALLIES, ("c", 0, 9), "orders_by_time"),
+        (MINED, (0, 9), "orders_mined"),
+        (EXPIRED, (0,), "orders_expired"),
     ],
 )
 async def test_each_statement_reads_by_its_index_without_sorting_orders(

@@ -147,7 +147,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How long orders waited for a block, by endpoint and priority fee */
+        /** How long orders waited for a block, by endpoint, relay and builder */
         get: operations["order_inclusion"];
         put?: never;
         post?: never;
@@ -1364,6 +1364,14 @@ export interface components {
         };
         /** @description The orders of one endpoint and priority fee that a block has. */
         InclusionGroup: {
+            /** @description Blocks from the relay's acceptance to inclusion */
+            blocks: components["schemas"]["PercentileRow"];
+            /** @description By 1, 2, 5 and 25 blocks */
+            within: components["schemas"]["InclusionShare"][];
+            /** @description Base fee of its block against an order's fee cap, in basis points; null: known of fewer than 5 orders */
+            baseFeeBps: components["schemas"]["PercentileRow"] | null;
+            /** @description Gas used of the gas limit of its block, in basis points; null as `baseFeeBps` */
+            fullnessBps: components["schemas"]["PercentileRow"] | null;
             /**
              * @description Endpoint of the relay; `other` for all groups below 5 orders
              * @example fast
@@ -1374,10 +1382,6 @@ export interface components {
              * @example none
              */
             tip: string;
-            /** @description Blocks from the relay's acceptance to inclusion */
-            blocks: components["schemas"]["PercentileRow"];
-            /** @description By 1, 2, 5 and 25 blocks */
-            within: components["schemas"]["InclusionShare"][];
         };
         /** @description How long the orders of all clients waited for a block; nothing of a single wallet. */
         InclusionResponse: {
@@ -1394,10 +1398,15 @@ export interface components {
              */
             until: string;
             /**
-             * @description Orders that a block has, once for each inclusion
+             * @description Orders that a block has, after a relay took them
              * @example 120
              */
             orders: number;
+            /**
+             * @description False if the window has more orders; then only the newest were counted
+             * @example true
+             */
+            complete: boolean;
             /**
              * @description Orders that no block had in time
              * @example 2
@@ -1410,6 +1419,123 @@ export interface components {
             usualWait: string;
             /** @description By endpoint and priority fee */
             groups: components["schemas"]["InclusionGroup"][];
+            /** @description By relay */
+            relays: components["schemas"]["NamedInclusionGroup"][];
+            /** @description By builder of the block */
+            builders: components["schemas"]["NamedInclusionGroup"][];
+        };
+        /** @description One group of at least 5 orders in the CSV of GET /api/v1/inclusion. */
+        InclusionRow: {
+            /**
+             * @description First day of the window (UTC)
+             * @example 2026-11-22
+             */
+            fromDay: string;
+            /**
+             * @description Last day of the window (UTC)
+             * @example 2026-11-29
+             */
+            toDay: string;
+            /**
+             * @description Begin of the range of blocks, 7,200 wide
+             * @example 26064000
+             */
+            fromBlock: number;
+            /**
+             * @description End of the last range with an order
+             * @example 26114399
+             */
+            toBlock: number;
+            /**
+             * @description all, endpoint, relay or builder
+             * @example builder
+             */
+            group: string;
+            /**
+             * @description Name of the group; empty for all
+             * @example Titan
+             */
+            name: string;
+            /**
+             * @description Class of the highest priority fee, of an endpoint only
+             * @example
+             */
+            tip: string;
+            /**
+             * @description Orders that a block has, after a relay took them
+             * @example 120
+             */
+            orders: number;
+            /**
+             * @description Orders that no block had in time, of all only
+             * @example 2
+             */
+            expired: number | null;
+            /**
+             * @description Orders in the next block
+             * @example 90
+             */
+            within1: number;
+            /**
+             * @description Orders in a block after at most 2
+             * @example 110
+             */
+            within2: number;
+            /**
+             * @description Orders in a block after at most 5
+             * @example 118
+             */
+            within5: number;
+            /**
+             * @description Orders in a block after at most 25
+             * @example 120
+             */
+            within25: number;
+            /**
+             * @description As in `groups` of the report; empty: not known
+             * @example 2
+             */
+            blocksP50: number | null;
+            /**
+             * @description As in `groups` of the report; empty: not known
+             * @example 2
+             */
+            blocksP90: number | null;
+            /**
+             * @description As in `groups` of the report; empty: not known
+             * @example 2
+             */
+            blocksP99: number | null;
+            /**
+             * @description As in `groups` of the report; empty: not known
+             * @example 2
+             */
+            baseFeeBpsP50: number | null;
+            /**
+             * @description As in `groups` of the report; empty: not known
+             * @example 2
+             */
+            baseFeeBpsP90: number | null;
+            /**
+             * @description As in `groups` of the report; empty: not known
+             * @example 2
+             */
+            baseFeeBpsP99: number | null;
+            /**
+             * @description As in `groups` of the report; empty: not known
+             * @example 2
+             */
+            fullnessBpsP50: number | null;
+            /**
+             * @description As in `groups` of the report; empty: not known
+             * @example 2
+             */
+            fullnessBpsP90: number | null;
+            /**
+             * @description As in `groups` of the report; empty: not known
+             * @example 2
+             */
+            fullnessBpsP99: number | null;
         };
         /** @description How many orders waited for at most a number of blocks. */
         InclusionShare: {
@@ -1867,6 +1993,22 @@ export interface components {
             details: components["schemas"]["MissingParameterDetails"];
             /** @description What to do next */
             suggestion?: string;
+        };
+        /** @description The orders of one relay or builder that a block has. */
+        NamedInclusionGroup: {
+            /** @description Blocks from the relay's acceptance to inclusion */
+            blocks: components["schemas"]["PercentileRow"];
+            /** @description By 1, 2, 5 and 25 blocks */
+            within: components["schemas"]["InclusionShare"][];
+            /** @description Base fee of its block against an order's fee cap, in basis points; null: known of fewer than 5 orders */
+            baseFeeBps: components["schemas"]["PercentileRow"] | null;
+            /** @description Gas used of the gas limit of its block, in basis points; null as `baseFeeBps` */
+            fullnessBps: components["schemas"]["PercentileRow"] | null;
+            /**
+             * @description Display name of the relay, `both relays` if two may have had it; or the block's builder as it names itself, else `unknown`. `other` for all groups below 5 orders
+             * @example Titan
+             */
+            name: string;
         };
         /** @description The token address. */
         NativeEthNotSupportedDetails: {
@@ -5992,6 +6134,11 @@ export interface operations {
                  * @example 7
                  */
                 days?: number;
+                /**
+                 * @description json, or csv: a table without orders, wallets and times, to be published.
+                 * @example csv
+                 */
+                format?: "json" | "csv";
             };
             header?: never;
             path?: never;
@@ -6016,12 +6163,11 @@ export interface operations {
                      *         "since": "2027-01-15T08:00:00.000Z",
                      *         "until": "2027-01-15T08:00:00.000Z",
                      *         "orders": 120,
+                     *         "complete": true,
                      *         "expired": 2,
                      *         "usualWait": "usually within 1 block (12 seconds), nine of ten within 3 blocks (36 seconds)",
                      *         "groups": [
                      *           {
-                     *             "endpoint": "fast",
-                     *             "tip": "none",
                      *             "blocks": {
                      *               "count": 120,
                      *               "p50": 1,
@@ -6033,13 +6179,57 @@ export interface operations {
                      *                 "blocks": 2,
                      *                 "orders": 118
                      *               }
-                     *             ]
+                     *             ],
+                     *             "baseFeeBps": null,
+                     *             "fullnessBps": null,
+                     *             "endpoint": "fast",
+                     *             "tip": "none"
+                     *           }
+                     *         ],
+                     *         "relays": [
+                     *           {
+                     *             "blocks": {
+                     *               "count": 120,
+                     *               "p50": 1,
+                     *               "p90": 2,
+                     *               "p99": 5
+                     *             },
+                     *             "within": [
+                     *               {
+                     *                 "blocks": 2,
+                     *                 "orders": 118
+                     *               }
+                     *             ],
+                     *             "baseFeeBps": null,
+                     *             "fullnessBps": null,
+                     *             "name": "Titan"
+                     *           }
+                     *         ],
+                     *         "builders": [
+                     *           {
+                     *             "blocks": {
+                     *               "count": 120,
+                     *               "p50": 1,
+                     *               "p90": 2,
+                     *               "p99": 5
+                     *             },
+                     *             "within": [
+                     *               {
+                     *                 "blocks": 2,
+                     *                 "orders": 118
+                     *               }
+                     *             ],
+                     *             "baseFeeBps": null,
+                     *             "fullnessBps": null,
+                     *             "name": "Titan"
                      *           }
                      *         ]
                      *       }
                      *     }
                      */
                     "application/json": components["schemas"]["InclusionEnvelope"];
+                    /** @example fromDay,toDay,fromBlock,toBlock,group,name,tip,orders,expired,within1,within2,within5,within25,blocksP50,blocksP90,blocksP99,baseFeeBpsP50,baseFeeBpsP90,baseFeeBpsP99,fullnessBpsP50,fullnessBpsP90,fullnessBpsP99 */
+                    "text/csv": string;
                 };
             };
             /** @description INVALID_PARAMETER */

@@ -15,6 +15,7 @@ Symbol = Annotated[
     str | None, doc("Symbol as the token's contract states it; anyone can choose one", "WETH")
 ]
 FORMATS = ("csv", "json", "koinly", "cointracking")
+INCLUSION_FORMATS = ("json", "csv")
 
 
 class OrderExportQuery(WireStruct, frozen=True, kw_only=True):
@@ -210,6 +211,14 @@ class InclusionQuery(WireStruct, frozen=True, kw_only=True):
         Meta(ge=1, le=MOST_DAYS),
         doc("The last so many days, from the begin of a day (UTC).", 7),
     ] = 7
+    format: Annotated[
+        str,
+        doc(
+            "json, or csv: a table without orders, wallets and times, to be published.",
+            "csv",
+            enum=list(INCLUSION_FORMATS),
+        ),
+    ] = "json"
 
 
 class InclusionShare(WireStruct, frozen=True, kw_only=True):
@@ -219,15 +228,44 @@ class InclusionShare(WireStruct, frozen=True, kw_only=True):
     orders: Annotated[Count, doc("Orders that a block had by then", 118)]
 
 
-class InclusionGroup(WireStruct, frozen=True, kw_only=True):
+class _InclusionFigures(WireStruct, frozen=True, kw_only=True):
+    """What the orders of a group waited for and met. Basis points are rounded down."""
+
+    blocks: Annotated[PercentileRow, doc("Blocks from the relay's acceptance to inclusion")]
+    within: Annotated[tuple[InclusionShare, ...], doc("By 1, 2, 5 and 25 blocks")]
+    base_fee_bps: Annotated[
+        PercentileRow | None,
+        doc(
+            "Base fee of its block against an order's fee cap, in basis points; null: known of"
+            " fewer than 5 orders"
+        ),
+    ] = None
+    fullness_bps: Annotated[
+        PercentileRow | None,
+        doc("Gas used of the gas limit of its block, in basis points; null as `baseFeeBps`"),
+    ] = None
+
+
+class InclusionGroup(_InclusionFigures, frozen=True, kw_only=True):
     """The orders of one endpoint and priority fee that a block has."""
 
     endpoint: Annotated[
         str, doc("Endpoint of the relay; `other` for all groups below 5 orders", "fast")
     ]
     tip: Annotated[str, doc("Class of the highest priority fee; none: zero", "none")]
-    blocks: Annotated[PercentileRow, doc("Blocks from the relay's acceptance to inclusion")]
-    within: Annotated[tuple[InclusionShare, ...], doc("By 1, 2, 5 and 25 blocks")]
+
+
+class NamedInclusionGroup(_InclusionFigures, frozen=True, kw_only=True):
+    """The orders of one relay or builder that a block has."""
+
+    name: Annotated[
+        str,
+        doc(
+            "Display name of the relay, `both relays` if two may have had it; or the block's"
+            " builder as it names itself, else `unknown`. `other` for all groups below 5 orders",
+            "Titan",
+        ),
+    ]
 
 
 class InclusionResponse(WireStruct, frozen=True, kw_only=True):
@@ -235,7 +273,10 @@ class InclusionResponse(WireStruct, frozen=True, kw_only=True):
 
     since: Annotated[Timestamp, doc("Start of the window (ISO 8601, UTC)")]
     until: Annotated[Timestamp, doc("End of the window (ISO 8601, UTC)")]
-    orders: Annotated[Count, doc("Orders that a block has, once for each inclusion", 120)]
+    orders: Annotated[Count, doc("Orders that a block has, after a relay took them", 120)]
+    complete: Annotated[
+        bool, doc("False if the window has more orders; then only the newest were counted", True)
+    ]
     expired: Annotated[Count, doc("Orders that no block had in time", 2)]
     usual_wait: Annotated[
         str,
@@ -245,7 +286,39 @@ class InclusionResponse(WireStruct, frozen=True, kw_only=True):
         ),
     ]
     groups: Annotated[tuple[InclusionGroup, ...], doc("By endpoint and priority fee")]
+    relays: Annotated[tuple[NamedInclusionGroup, ...], doc("By relay")]
+    builders: Annotated[tuple[NamedInclusionGroup, ...], doc("By builder of the block")]
 
 
 class InclusionEnvelope(base.Envelope[InclusionResponse], frozen=True, kw_only=True):
     """The answer of GET /api/v1/inclusion."""
+
+
+_Quantile = Annotated[int | None, doc("As in `groups` of the report; empty: not known", 2)]
+
+
+class InclusionRow(WireStruct, frozen=True):
+    """One group of at least 5 orders in the CSV of GET /api/v1/inclusion."""
+
+    from_day: Annotated[str, doc("First day of the window (UTC)", "2026-11-22")]
+    to_day: Annotated[str, doc("Last day of the window (UTC)", "2026-11-29")]
+    from_block: Annotated[Count, doc("Begin of the range of blocks, 7,200 wide", 26064000)]
+    to_block: Annotated[Count, doc("End of the last range with an order", 26114399)]
+    group: Annotated[str, doc("all, endpoint, relay or builder", "builder")]
+    name: Annotated[str, doc("Name of the group; empty for all", "Titan")]
+    tip: Annotated[str, doc("Class of the highest priority fee, of an endpoint only", "")]
+    orders: Annotated[Count, doc("Orders that a block has, after a relay took them", 120)]
+    expired: Annotated[int | None, doc("Orders that no block had in time, of all only", 2)]
+    within_1: Annotated[Count, doc("Orders in the next block", 90)]
+    within_2: Annotated[Count, doc("Orders in a block after at most 2", 110)]
+    within_5: Annotated[Count, doc("Orders in a block after at most 5", 118)]
+    within_25: Annotated[Count, doc("Orders in a block after at most 25", 120)]
+    blocks_p50: _Quantile
+    blocks_p90: _Quantile
+    blocks_p99: _Quantile
+    base_fee_bps_p50: _Quantile
+    base_fee_bps_p90: _Quantile
+    base_fee_bps_p99: _Quantile
+    fullness_bps_p50: _Quantile
+    fullness_bps_p90: _Quantile
+    fullness_bps_p99: _Quantile

@@ -1,13 +1,18 @@
-"""How many blocks orders waited for inclusion, by what this service has counted."""
+"""How orders got into blocks: what they waited, offered and met, by endpoint, relay and builder.
+
+It is of all clients, and nothing of it is of a single wallet: fewer than five orders have no group
+of their own, and no distribution of what their blocks say.
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from quietswap.rules.operator.figures import FigureRow, Measure
-from quietswap.rules.orders.order import OrderEventType
-from quietswap.rules.orders.statistics import Percentiles, percentiles
+from quietswap.rules.amounts import BPS
+from quietswap.rules.chain.builders import UNKNOWN as UNKNOWN_BUILDER
+from quietswap.rules.operator.figures import tip_class
+from quietswap.rules.orders.statistics import percentiles
 from quietswap.rules.trial.next_block import SLOT_S
 
 LEAST_ORDERS = 20
@@ -20,16 +25,69 @@ WITHIN = 1, 2, 5, 25
 UNKNOWN = "not known yet: fewer than 20 orders in a block were counted"
 
 
-class Group(NamedTuple):
-    """The orders of one relay endpoint and class of the priority fee; `waited` in blocks."""
+class MinedOrder(NamedTuple):
+    """One order in a block, `waited` blocks after a relay took it.
 
+    `fee_bps`: the block's base fee of the order's fee cap, `fullness_bps`: the gas used of the gas
+    limit of its block, both in basis points and None where they are not known.
+    """
+
+    block_number: int
+    waited: int
     endpoint: str
+    relay: str
+    tip: str
+    builder: str
+    fee_bps: int | None = None
+    fullness_bps: int | None = None
+
+
+class StoredInclusion(NamedTuple):
+    """A mined order as it is stored; fees in wei as text. `head`: the block of its acceptance."""
+
+    block_number: int
+    head: int
+    endpoint: str
+    tier: int
+    priority_fee: str | None
+    fee_cap: str | None
+    base_fee: str | None
+    fullness_bps: int | None
+    builder: str | None
+
+
+def mined_order(row: StoredInclusion, relay: str) -> MinedOrder:
+    """Return the order of a row. The block after its acceptance is the first one it waits for."""
+    cap, base_fee, fee_bps = int(row.fee_cap or 0), row.base_fee, None
+    if cap and base_fee is not None:
+        fee_bps = int(base_fee) * BPS // cap
+    return MinedOrder(
+        row.block_number,
+        max(row.block_number - row.head, 1),
+        row.endpoint,
+        relay,
+        tip_class(None if row.priority_fee is None else int(row.priority_fee)),
+        row.builder or UNKNOWN_BUILDER,
+        fee_bps,
+        row.fullness_bps,
+    )
+
+
+class Group(NamedTuple):
+    """The orders of one name, and of one class of the priority fee where it is not empty.
+
+    `waited` in blocks, `fees` and `fullness` in basis points as in `MinedOrder`.
+    """
+
+    name: str
     tip: str
     waited: Counter[int]
+    fees: Counter[int]
+    fullness: Counter[int]
 
     @property
-    def percentiles(self) -> Percentiles | None:
-        return percentiles(self.waited)
+    def orders(self) -> int:
+        return self.waited.total()
 
     def within(self, blocks: int) -> int:
         """Return how many waited for at most so many blocks."""
@@ -38,22 +96,26 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InclusionReport:
-    """From `since_ms` to `until_ms`, Unix ms. `expired` orders were in no block in time."""
+    """From `since_ms` to `until_ms`, Unix ms. `expired` orders were in no block in time.
+
+    `blocks` are the first and the last block with an order; None without one. `is_complete` is
+    False if there were more orders than were counted: then only the newest.
+    """
 
     since_ms: int
     until_ms: int
-    groups: Sequence[Group]
+    is_complete: bool
+    total: Group
+    endpoints: Sequence[Group]
+    relays: Sequence[Group]
+    builders: Sequence[Group]
     expired: int
-
-    @property
-    def total(self) -> Group:
-        """Return all groups as one."""
-        return Group(OTHER, OTHER, sum((group.waited for group in self.groups), Counter()))
+    blocks: tuple[int, int] | None
 
     @property
     def usual_wait(self) -> str:
         """Return within how many blocks half of the orders were included, and nine of ten."""
-        blocks = self.total.percentiles
+        blocks = percentiles(self.total.waited)
         if blocks is None or blocks.count < LEAST_ORDERS:
             return UNKNOWN
         text = f"usually within {_blocks(blocks.p50)}, nine of ten within {_blocks(blocks.p90)}"
@@ -61,27 +123,55 @@ class InclusionReport:
         return f"{text}; {self.expired} of {orders} orders expired" if self.expired else text
 
 
-def inclusion_report(rows: Iterable[FigureRow], since_ms: int, until_ms: int) -> InclusionReport:
-    """Return the report of rows of INCLUSION_BLOCKS and ORDER_MOVED.
+def inclusion_report(
+    orders: Sequence[MinedOrder],
+    expired: int,
+    since_ms: int,
+    until_ms: int,
+    *,
+    is_complete: bool = True,
+) -> InclusionReport:
+    numbers = [order.block_number for order in orders]
+    return InclusionReport(
+        since_ms,
+        until_ms,
+        is_complete,
+        _group("", "", orders),
+        _groups(orders, lambda order: (order.endpoint, order.tip)),
+        _groups(orders, lambda order: (order.relay, "")),
+        _groups(orders, lambda order: (order.builder, "")),
+        expired,
+        (min(numbers), max(numbers)) if numbers else None,
+    )
 
-    The blocks are rounded up to a bound of the measure, so "within" holds.
-    """
-    waited: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-    expired = 0
-    for row in rows:
-        if row.measure == Measure.INCLUSION_BLOCKS:
-            waited[row.subject, row.detail][max(row.value, 1)] += row.n
-        elif row.measure == Measure.ORDER_MOVED and row.detail == OrderEventType.EXPIRED:
-            expired += row.n
-    groups, rest = list[Group](), Counter[int]()
-    for (endpoint, tip), blocks in sorted(waited.items()):
-        if blocks.total() < LEAST_OF_GROUP:
-            rest += blocks
+
+def _groups(
+    orders: Iterable[MinedOrder], key: Callable[[MinedOrder], tuple[str, str]]
+) -> tuple[Group, ...]:
+    by_key: defaultdict[tuple[str, str], list[MinedOrder]] = defaultdict(list)
+    for order in orders:
+        by_key[key(order)].append(order)
+    groups, rest = list[Group](), list[MinedOrder]()
+    for (name, tip), members in sorted(by_key.items()):
+        if len(members) < LEAST_OF_GROUP:
+            rest += members
         else:
-            groups.append(Group(endpoint, tip, blocks))
+            groups.append(_group(name, tip, members))
     if rest:
-        groups.append(Group(OTHER, OTHER, rest))
-    return InclusionReport(since_ms, until_ms, groups, expired)
+        groups.append(_group(OTHER, key(rest[0])[1] and OTHER, rest))
+    return tuple(groups)
+
+
+def _group(name: str, tip: str, orders: Sequence[MinedOrder]) -> Group:
+    fees = [order.fee_bps for order in orders if order.fee_bps is not None]
+    fullness = [order.fullness_bps for order in orders if order.fullness_bps is not None]
+    waited = Counter(order.waited for order in orders)
+    return Group(name, tip, waited, _of_several(fees), _of_several(fullness))
+
+
+def _of_several(values: Sequence[int]) -> Counter[int]:
+    """Return the values, none of fewer than five: they would show the blocks of these orders."""
+    return Counter(values if len(values) >= LEAST_OF_GROUP else ())
 
 
 def _blocks(count: int) -> str:

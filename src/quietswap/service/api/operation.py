@@ -147,7 +147,7 @@ class Operation:
     With `answers` the stream ends with one of them, or with an error, as the event `answer`.
     """
     rows: type[WireStruct] | None = None
-    """The rows of a streamed answer, as CSV or as a JSON array, instead of an envelope."""
+    """The rows of a streamed answer, as CSV; as a JSON array, too, without `answers`."""
 
     @property
     def ends_with_answer(self) -> bool:

@@ -122,10 +122,10 @@ def _csv(
             async for page in pages:
                 rows = (cells(exported_order(row, page)) for row in page.rows)
                 lines = [[_cell(each) for each in row] for row in rows if row is not None]
-                yield _lines([*head, *lines])
+                yield csv_lines([*head, *lines])
                 head = []
         if head:
-            yield _lines(head)
+            yield csv_lines(head)
 
     return chunks
 
@@ -133,7 +133,8 @@ def _csv(
 csv_chunks = _csv(member_names(ExportedOrder), _values)
 
 
-def _lines(rows: Sequence[Sequence[object]]) -> bytes:
+def csv_lines(rows: Sequence[Sequence[object]]) -> bytes:
+    """Return lines of CSV (RFC 4180, UTF-8)."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows(rows)
     return text.getvalue().encode()
@@ -160,12 +161,12 @@ async def json_chunks(pages: AsyncGenerator[ExportPage]) -> AsyncGenerator[bytes
     yield b"[]\n" if before == b"[\n" else b"\n]\n"
 
 
-_CSV_TYPE = "text/csv; charset=utf-8"
+CSV_TYPE = "text/csv; charset=utf-8"
 
 WRITERS: dict[str, tuple[Writer, str]] = {
-    "csv": (csv_chunks, _CSV_TYPE),
+    "csv": (csv_chunks, CSV_TYPE),
     "json": (json_chunks, "application/json"),
-    "koinly": (_csv(tax_tables.KOINLY, tax_tables.koinly), _CSV_TYPE),
-    "cointracking": (_csv(tax_tables.COINTRACKING, tax_tables.cointracking), _CSV_TYPE),
+    "koinly": (_csv(tax_tables.KOINLY, tax_tables.koinly), CSV_TYPE),
+    "cointracking": (_csv(tax_tables.COINTRACKING, tax_tables.cointracking), CSV_TYPE),
 }
 """How each format is written, and its media type."""

@@ -1,10 +1,14 @@
 """Statistics: domain values to contract Structs."""
 
+from typing import Any
+
 from quietswap.rules.amounts import BPS
 from quietswap.rules.contract import exports as contract
 from quietswap.rules.contract.exports import (
+    INCLUSION_FORMATS,
     InclusionEnvelope,
     InclusionQuery,
+    InclusionRow,
     OrderStatsEnvelope,
     OrderStatsQuery,
 )
@@ -15,10 +19,13 @@ from quietswap.rules.orders.statistics import (
     Measure,
     OrderStatistics,
     Percentiles,
+    percentiles,
 )
-from quietswap.service.api.json import amount, iso_timestamp
+from quietswap.service.api.json import StreamedAnswer, amount, iso_timestamp
 from quietswap.service.api.operation import ApiRequest, operation
 from quietswap.service.api.parsing import requests
+from quietswap.service.orders.exported_orders import CSV_TYPE
+from quietswap.service.orders.inclusion_table import csv_table
 
 
 def order_stats_response(found: OrderStatistics) -> contract.OrderStatsResponse:
@@ -67,24 +74,31 @@ def inclusion_response(report: InclusionReport) -> contract.InclusionResponse:
     return contract.InclusionResponse(
         since=iso_timestamp(report.since_ms),
         until=iso_timestamp(report.until_ms),
-        orders=report.total.waited.total(),
+        orders=report.total.orders,
+        complete=report.is_complete,
         expired=report.expired,
         usual_wait=report.usual_wait,
-        groups=tuple(map(_inclusion_group, report.groups)),
-    )
-
-
-def _inclusion_group(group: Group) -> contract.InclusionGroup:
-    blocks = _percentile_row(group.percentiles)
-    assert blocks is not None  # a group has orders
-    return contract.InclusionGroup(
-        endpoint=group.endpoint,
-        tip=group.tip,
-        blocks=blocks,
-        within=tuple(
-            contract.InclusionShare(blocks=most, orders=group.within(most)) for most in WITHIN
+        groups=tuple(
+            contract.InclusionGroup(endpoint=group.name, tip=group.tip, **_figures(group))
+            for group in report.endpoints
         ),
+        relays=tuple(map(_named_group, report.relays)),
+        builders=tuple(map(_named_group, report.builders)),
     )
+
+
+def _named_group(group: Group) -> contract.NamedInclusionGroup:
+    return contract.NamedInclusionGroup(name=group.name, **_figures(group))
+
+
+def _figures(group: Group) -> dict[str, Any]:
+    within = [contract.InclusionShare(blocks=most, orders=group.within(most)) for most in WITHIN]
+    return {
+        "blocks": _percentile_row(percentiles(group.waited)),
+        "within": tuple(within),
+        "base_fee_bps": _percentile_row(percentiles(group.fees)),
+        "fullness_bps": _percentile_row(percentiles(group.fullness)),
+    }
 
 
 def _row(group: GroupStatistics, measure: Measure) -> contract.PercentileRow | None:
@@ -108,8 +122,23 @@ async def order_stats(request: ApiRequest) -> OrderStatsEnvelope:
     return OrderStatsEnvelope(ok=True, data=order_stats_response(statistics))
 
 
-@operation("GET /api/v1/inclusion", "INVALID_PARAMETER SERVICE_UNAVAILABLE", query=InclusionQuery)
-async def order_inclusion(request: ApiRequest) -> InclusionEnvelope:
-    """How long orders waited for a block, by endpoint and priority fee."""
-    days = requests.parse_int(request.query_values(InclusionQuery), InclusionQuery, "days")
-    return InclusionEnvelope(ok=True, data=inclusion_response(await request.use.inclusion(days)))
+_TABLE_HEADERS = (
+    (b"content-type", CSV_TYPE.encode()),
+    (b"content-disposition", b'attachment; filename="inclusion.csv"'),
+)
+
+
+@operation(
+    "GET /api/v1/inclusion",
+    "INVALID_PARAMETER SERVICE_UNAVAILABLE",
+    query=InclusionQuery,
+    rows=InclusionRow,
+)
+async def order_inclusion(request: ApiRequest) -> InclusionEnvelope | StreamedAnswer:
+    """How long orders waited for a block, by endpoint, relay and builder."""
+    query = request.query_values(InclusionQuery)
+    form = requests.parse_choice(query, "format", INCLUSION_FORMATS)
+    report = await request.use.inclusion(requests.parse_int(query, InclusionQuery, "days"))
+    if form == "csv":
+        return StreamedAnswer(_TABLE_HEADERS, csv_table(report))
+    return InclusionEnvelope(ok=True, data=inclusion_response(report))

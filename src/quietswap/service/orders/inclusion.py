@@ -1,29 +1,39 @@
-"""GET /api/v1/inclusion, and the estimate of a new order: what all processes have counted."""
+"""GET /api/v1/inclusion, and the estimate of a new order, from the orders of all clients."""
 
-from contextlib import suppress
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from cachetools import TTLCache
 
-from quietswap.rules.operator.figures import Measure
-from quietswap.rules.operator.inclusion import UNKNOWN, InclusionReport, inclusion_report
-from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.rules.operator.inclusion import (
+    UNKNOWN,
+    InclusionReport,
+    inclusion_report,
+    mined_order,
+)
 from quietswap.service.base.clock import Clock
-from quietswap.service.storage.figures import FigureStore
+from quietswap.service.orders.statistics import DAY_MS, MOST_ORDERS, relay_name
+from quietswap.service.storage.inclusion import InclusionStore
 
-_DAY_MS = 86_400_000
-_DAYS = 7
+if TYPE_CHECKING:
+    from quietswap.service.relays.relay import Relay
+
+USUAL_DAYS = 7
 _TTL_S = 60.0
 _WINDOWS = 90
-_MEASURES = Measure.INCLUSION_BLOCKS, Measure.ORDER_MOVED
 
 
 class GetInclusion:
-    """A report is kept for a minute, and holds nothing of a client."""
+    """A report is kept for a minute, and holds nothing of a client.
 
-    def __init__(self, figures: FigureStore, clock: Clock) -> None:
-        self._figures = figures
+    `usual_wait` is the text of the last week, as `refresh` read it last.
+    """
+
+    def __init__(self, orders: InclusionStore, relays: Mapping[int, "Relay"], clock: Clock) -> None:
+        self._orders = orders
+        self._relays = relays
         self._clock = clock
-        self._usual_wait = UNKNOWN
+        self.usual_wait = UNKNOWN
         self._kept: TTLCache[int, InclusionReport]
         self._kept = TTLCache(_WINDOWS, _TTL_S, timer=clock.monotonic)
 
@@ -31,14 +41,18 @@ class GetInclusion:
         """Return the report of the last `days` days. Raises StoreUnavailable."""
         report = self._kept.get(days)
         if report is None:
-            now = self._clock.now_ms()
-            since = (now - days * _DAY_MS) // _DAY_MS * _DAY_MS
-            rows = await self._figures.read(_MEASURES, since, _DAY_MS)
-            report = self._kept[days] = inclusion_report(rows, since, now)
+            report = self._kept[days] = await self._read(days)
         return report
 
-    async def usual_wait(self) -> str:
-        """Return the text of the last week, or of before where the database is unavailable."""
-        with suppress(StoreUnavailable):  # an order that was accepted does not fail for a text
-            self._usual_wait = (await self(_DAYS)).usual_wait
-        return self._usual_wait
+    async def refresh(self) -> None:
+        """Read what `usual_wait` says. Raises StoreUnavailable."""
+        self.usual_wait = (await self(USUAL_DAYS)).usual_wait
+
+    async def _read(self, days: int) -> InclusionReport:
+        now_ms = self._clock.now_ms()
+        since_ms = (now_ms - days * DAY_MS) // DAY_MS * DAY_MS
+        rows = await self._orders.mined(since_ms, MOST_ORDERS)
+        orders = [mined_order(row, relay_name(self._relays, row.tier)) for row in rows]
+        expired = await self._orders.expired(since_ms)
+        is_complete = len(rows) < MOST_ORDERS
+        return inclusion_report(orders, expired, since_ms, now_ms, is_complete=is_complete)

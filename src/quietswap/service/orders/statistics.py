@@ -53,11 +53,13 @@ class GetOrderStatistics:
             is_complete=orders < MOST_ORDERS,
             orders=orders,
             by_source=[*by_source.items()],
-            by_relay=[(self._name(tier), group) for tier, group in by_tier.items()],
+            by_relay=[(relay_name(self._relays, tier), of) for tier, of in by_tier.items()],
         )
 
-    def _name(self, tier: int) -> str:
-        if tier == TWO_RELAYS:
-            return "both relays"
-        relay = self._relays.get(tier)
-        return f"tier {tier}" if relay is None else relay.name
+
+def relay_name(relays: Mapping[int, "Relay"], tier: int) -> str:
+    """Return the display name of the relay of a tier, as a tally has it."""
+    if tier == TWO_RELAYS:
+        return "both relays"
+    relay = relays.get(tier)
+    return f"tier {tier}" if relay is None else relay.name

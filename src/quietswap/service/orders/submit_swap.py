@@ -70,7 +70,7 @@ class SubmitSwap:
             relay_name=relay.name,
             tracking_url=relay.tracking_url(order.tx_hash),
             provider_order_id=order.tx_hash,
-            estimated_execution=await self._inclusion.usual_wait(),
+            estimated_execution=self._inclusion.usual_wait,
         )
 
     async def _new(

@@ -25,7 +25,12 @@ from quietswap.service.api.operation import ApiOptions, RateLimits, WalletRpcOpt
 from quietswap.service.base.clock import Clock, SystemClock
 from quietswap.service.server import factories
 from quietswap.service.server.app import create_api
-from quietswap.service.server.background import start_key_uses, start_relay_health, start_tracking
+from quietswap.service.server.background import (
+    start_key_uses,
+    start_relay_health,
+    start_tracking,
+    start_usual_wait,
+)
 from quietswap.service.server.certificates import expires_at
 from quietswap.service.server.connections import ConnectionLimits, most_connections
 from quietswap.service.server.container import Container, open_container
@@ -128,6 +133,7 @@ class ServiceApp:
                 stop_tracking = start_tracking(parts, self._clock, stack)
                 start_key_uses(parts, self._clock, stack)
                 start_relay_health(parts, self._clock, stack)
+                start_usual_wait(parts, self._clock, stack)
                 start_figures(parts, self._clock, stack)
                 run_until_end(stack, self._connections.keep())
                 health = readiness(parts, self._clock)

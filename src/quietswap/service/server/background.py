@@ -29,6 +29,7 @@ _DAY_MS = 86_400_000
 _NEXT_BATCH_S = 0.1
 _HEALTH_EVERY_S = 1.0
 _KEY_USES_EVERY_S = 60.0
+_USUAL_WAIT_EVERY_S = 60.0
 
 
 def start_tracking(
@@ -111,6 +112,18 @@ def start_key_uses(parts: Container, clock: Clock, stack: AsyncExitStack) -> Non
             await store()
 
     run_until_end(stack, keep(), store)
+
+
+def start_usual_wait(parts: Container, clock: Clock, stack: AsyncExitStack) -> None:
+    """Read once a minute how long orders wait, so that the answer to an order reads nothing."""
+    inclusion = parts.use.inclusion
+
+    async def keep() -> None:
+        while True:
+            await guarded("usual_wait", inclusion.refresh, lambda _: None)
+            await clock.sleep(_USUAL_WAIT_EVERY_S)
+
+    run_until_end(stack, keep())
 
 
 async def _nothing() -> None:

@@ -45,6 +45,7 @@ from quietswap.service.server.web import is_web_enabled
 from quietswap.service.settings import Settings
 from quietswap.service.sources.uniswap_reference import PoolPrices
 from quietswap.service.storage.factory import Storage, open_storage
+from quietswap.service.storage.inclusion import InclusionStore
 from quietswap.service.storage.order_export import OrderExportStore
 from quietswap.service.storage.order_statistics import OrderStatisticsStore
 from quietswap.service.tokens.tokens import GetBalances, ListTokens
@@ -242,7 +243,7 @@ def _use_cases(
         soft_s=settings.quotes.soft_deadline_s,
         hard_s=settings.quotes.hard_deadline_s,
     )
-    inclusion = GetInclusion(storage.figures, clock)
+    inclusion = GetInclusion(InclusionStore(storage.database), outside.relays, clock)
     return UseCases(
         quote_swap=_quote_swap(settings, outside, storage, price),
         submit_swap=SubmitSwap(core, inclusion),

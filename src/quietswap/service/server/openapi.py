@@ -327,10 +327,11 @@ def _one_of(names: Sequence[str]) -> Schema:
 def _success(operation: Operation, components: dict[str, Schema]) -> dict[str, Any]:
     if operation.streams:
         return _stream(operation.streams, operation.answers, components)
-    if operation.rows:
-        schema: Schema = {"type": "array", "items": reference(operation.rows.__name__)}
-    else:
+    if operation.answers:
         schema = _one_of([answer.__name__ for answer in operation.answers])
+    else:
+        assert operation.rows is not None  # there is a row for each answer
+        schema = {"type": "array", "items": reference(operation.rows.__name__)}
     content = {
         "application/json": {"schema": schema, "example": sample(expanded(schema, components))}
     }
