@@ -12,7 +12,7 @@ from typing import Any
 from quietswap.rules.orders.order import BY_NONCE, TRANSITIONS, OrderEventType, OrderStatus
 from quietswap.rules.orders.order_changes import FINALIZED
 from quietswap.sandbox.rpc import SandboxRpcClient
-from quietswap.service.orders.tracking.swap_dry_run import (
+from quietswap.service.orders.tracking.resend import (
     FEE_SUFFICES,
     FEE_TOO_LOW,
     WOULD_FAIL,

@@ -8,7 +8,7 @@ from quietswap.rules.chain.records import DryRun
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import decode
-from quietswap.service.orders.tracking.swap_dry_run import MOST_TRIED
+from quietswap.service.orders.tracking.resend import MOST_TRIED
 from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.tracking import Scene, Tx, open_scene
 from tests.signing import WALLET, sign

@@ -11,7 +11,6 @@ from quietswap.service.observe.logs import write_logs as write_logs
 from quietswap.service.observe.metrics import begin as begin
 from quietswap.service.observe.metrics import exposition as exposition
 from quietswap.service.observe.metrics import registry as registry
-from quietswap.service.observe.operator_events import *  # noqa: F403  each event
 from quietswap.service.observe.requests import *  # noqa: F403  each event of a request
 from quietswap.service.observe.traces import can_trace as can_trace
 from quietswap.service.observe.traces import in_request_span as in_request_span
@@ -19,4 +18,3 @@ from quietswap.service.observe.traces import in_span as in_span
 from quietswap.service.observe.traces import is_tracing as is_tracing
 from quietswap.service.observe.traces import start_traces as start_traces
 from quietswap.service.observe.traces import stop_traces as stop_traces
-from quietswap.service.observe.webhook_events import *  # noqa: F403  each event

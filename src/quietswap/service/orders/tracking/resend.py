@@ -1,4 +1,7 @@
-"""Resend the same bytes, and ask relays to forget expired ones."""
+"""Resend the same bytes, and ask relays to forget expired ones.
+
+Swaps are simulated before: one that would fail now is not sent now.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,6 +11,8 @@ from quietswap.rules.chain.records import (
     ChainReader,
     DryRun,
     NodeUnavailable,
+    SignedSwap,
+    signed_swap,
 )
 from quietswap.rules.orders.evidence import deadline_transition, expiry_transition
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
@@ -21,18 +26,11 @@ from quietswap.rules.orders.tracking import (
     with_resend_recorded,
 )
 from quietswap.rules.relays import BACKUP_TIER, FIRST_TIER
+from quietswap.rules.tx.signed import decode
 from quietswap.service import observe
 from quietswap.service.base.concurrency import bounded_gather
 from quietswap.service.orders.tracking.order_cache import OrderCache
 from quietswap.service.orders.tracking.reconcile import Reconciler
-from quietswap.service.orders.tracking.swap_dry_run import (
-    FEE_SUFFICES,
-    FEE_TOO_LOW,
-    MOST_TRIED,
-    WOULD_FAIL,
-    WOULD_WORK,
-    stored_swap,
-)
 from quietswap.service.orders.transition import RELAY_SAID, transition_for_response
 from quietswap.service.relays.answers import (
     EarlierSend,
@@ -55,6 +53,11 @@ from quietswap.service.relays.send import (
 MOST_RESENT, MOST_EXPIRED = 64, 256
 """Orders resent and expired per block; the rest waits for the next block."""
 PARALLEL = 16
+MOST_TRIED = 32
+"""Swaps simulated per block, in one batch; further ones are resent without a simulation."""
+WOULD_FAIL, WOULD_WORK = "would_fail", "would_work"
+FEE_TOO_LOW, FEE_SUFFICES = "fee_too_low", "fee_suffices"
+"""Event types."""
 
 
 class Resender:
@@ -333,3 +336,12 @@ def _is_over(order: Order, past: int, chain_s: int) -> bool:
 def _may_expire(watch: TrackedOrder, head: int) -> bool:
     is_searched = watch.is_open and not watch.is_placed
     return is_searched and watch.doubt is None and head >= watch.spared_until
+
+
+def stored_swap(order: Order, raw: bytes) -> SignedSwap | None:
+    """Return the dry run's input for a stored order; None for missing or damaged bytes."""
+    try:
+        signed = decode("0x" + raw.hex())
+    except ValueError:
+        return None
+    return signed_swap(signed, order.buy_token, order.min_buy_amount)
