@@ -86,10 +86,16 @@ class RequestError(Exception):
     def __init__(self, message: str, suggestion: str | None = None, **members: object) -> None:
         super().__init__(message)
         self.message = message
+        self.details: Details | None = None
+        self.add(**members)
+        self.suggestion = suggestion or self.advice
+
+    def add(self, **members: object) -> None:
+        """Set members of `details`, by their names in `shape`."""
         shape = self.shape
         names = dict(zip(shape.__struct_fields__, shape.__struct_encode_fields__, strict=True))
-        self.details: Details | None = {names[name]: members[name] for name in members} or None
-        self.suggestion = suggestion or self.advice
+        named = {names[name]: members[name] for name in members}
+        self.details = {**(self.details or {}), **named} or None
 
 
 def present(**members: object) -> Details:

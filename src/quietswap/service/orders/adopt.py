@@ -54,7 +54,7 @@ def already_mined(signed: SignedTransaction, receipt: Receipt) -> NonceTooLow:
         " no record of its order"
     )
     error.suggestion = "Do not sign it again before you have read its receipt."
-    error.details = {**(error.details or {}), "txHash": signed.hash, "mayBeMined": True}
+    error.add(tx_hash=signed.hash, may_be_mined=True)
     return error
 
 

@@ -253,8 +253,7 @@ def delivery_error(
 
 
 def _may_be_mined(error: RequestError, order: Order, suggestion: str) -> RequestError:
-    warning = {"orderId": order.order_id, "txHash": order.tx_hash, "mayBeMined": True}
-    error.details = {**(error.details or {}), **warning}
+    error.add(order_id=order.order_id, tx_hash=order.tx_hash, may_be_mined=True)
     error.suggestion = suggestion
     return error
 

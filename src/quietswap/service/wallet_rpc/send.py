@@ -257,8 +257,8 @@ class SendRawTransaction:
         try:
             return accepted(delivered, signed, ready).tx_hash
         except RequestError as error:
-            error.details = {**(error.details or {}), "orderId": delivered.order.order_id}
-            if error.details.get("reason") == FailureCode.NOT_SENT.value:
+            error.add(order_id=delivered.order.order_id)
+            if (error.details or {}).get("reason") == FailureCode.NOT_SENT.value:
                 error.message = NOT_SENT_ANYWHERE + error.message
             raise
 
