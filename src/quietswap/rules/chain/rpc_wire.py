@@ -62,6 +62,8 @@ BATCH_TOO_LARGE = (-32600, -32003, -32008, -32010, -32011)
 two, and every node that is built with jsonrpsee (reth) the others."""
 RESPONSE_TOO_LARGE = (-32003, -32008, -32011)
 """The same for the last entries of a batch."""
+BUSY_STATUS = (429, 503)
+"""HTTP status of a node that refuses for a while."""
 _UNSUPPORTED_CODES = (-32601, -32004)
 """JSON-RPC's own, and that of EIP-1474."""
 _UNSUPPORTED_WORDS = re.compile(

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import (
     BATCH_TOO_LARGE,
+    BUSY_STATUS,
     RESPONSE_TOO_LARGE,
     BatchRefused,
     MalformedResult,
@@ -48,7 +49,6 @@ MAX_BYTES = 32 * 1024 * 1024
 _TOO_LARGE, _BUSY = "too_large", "busy"
 _STILL_SERVES = (_TOO_LARGE, _BUSY)
 """Kinds of failure of a node that answers, but not to this batch, or not now."""
-_BUSY_STATUS = (429, 503)
 _CHAIN_ID = RpcCall("eth_chainId")
 _HEIGHT_TTL_S = 60.0
 _UNSUPPORTED_TTL_S = 15.0
@@ -355,7 +355,7 @@ class NodeRpcClient:
             refusal = error.refusal if isinstance(error, BatchRefused) else None
         self._learn_limit(node, len(calls), reply, refusal)
         if reply.status != 200:
-            kind = _BUSY if reply.status in _BUSY_STATUS else "status"
+            kind = _BUSY if reply.status in BUSY_STATUS else "status"
             text = ": ".join(filter(None, (f"HTTP status {reply.status}", reply.words())))
             raise _NoAnswer(kind, node.masked(text))
         if fault is not None:
