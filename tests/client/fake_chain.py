@@ -79,6 +79,8 @@ class FakeChain:
     swallows: bool = False
     trial_gas: int = 200_000
     trial_peak: int | None = None
+    trial_needs: int = 0
+    is_amsterdam: bool = False
     transfer_fee_bps: int = 0
     payer_fee_bps: int = 0
     payer_fails: bool = False
@@ -149,15 +151,19 @@ class FakeChain:
     def eth_getBlockByNumber(self, at: str, full: bool) -> dict[str, Any]:  # noqa: N802
         other = {"from": WALLET, "nonce": hex(self.nonce - 1), "hash": "0x" + "0e" * 32}
         held = [other] if at == hex(self.replaced_in or 0) else []
-        return {"transactions": held if full else [other["hash"] for other in held]} | {
-            "number": hex(self.head),
-            "hash": f"0x{self.head:064x}",
-            "timestamp": hex(self.time),
-            "gasLimit": hex(45_000_000),
-            "gasUsed": hex(22_500_000),
-            "baseFeePerGas": hex(self.base_fee),
-            "miner": "0x" + "4b" * 20,
-        }
+        return (
+            {"transactions": held if full else [other["hash"] for other in held]}
+            | {
+                "number": hex(self.head),
+                "hash": f"0x{self.head:064x}",
+                "timestamp": hex(self.time),
+                "gasLimit": hex(45_000_000),
+                "gasUsed": hex(22_500_000),
+                "baseFeePerGas": hex(self.base_fee),
+                "miner": "0x" + "4b" * 20,
+            }
+            | ({"blockAccessListHash": "0x" + "ba" * 32} if self.is_amsterdam else {})
+        )
 
     def eth_call(self, call: dict[str, str], _block: str) -> str:
         selector, words = call["data"][2:10], call["data"][10:]
@@ -197,7 +203,12 @@ class FakeChain:
         swapped["gasUsed"] = hex(self.trial_gas)
         if self.trial_peak is not None:
             swapped["maxUsedGas"] = hex(self.trial_peak)
-        if self.trial_reverts or (self.lates and self.allowances.get(ROUTER.lower(), 0) < 10**6):
+        lacks_gas = int(first["calls"][0]["gas"], 16) < self.trial_needs
+        if (
+            lacks_gas
+            or self.trial_reverts
+            or (self.lates and self.allowances.get(ROUTER.lower(), 0) < 10**6)
+        ):
             says = {"message": self.trial_says}
             swapped = {"status": "0x0", "gasUsed": "0x1", "returnData": "0x", "error": says}
         gained = (-self.takes, self.delivers)

@@ -60,6 +60,30 @@ def test_the_gas_limit_beside_the_peak_of_the_trial(
         do_with_node("swap", replace(REQUEST, max_fee_wei=None), never)
 
 
+@pytest.mark.parametrize(
+    ("needs", "amsterdam", "peak", "passes"),
+    [
+        (300_001, True, None, True),
+        (300_000, True, None, False),  # the limit is 3.5 times as much
+        (300_001, False, None, False),
+        (300_001, True, 202_080, False),
+    ],
+)
+def test_a_node_that_tells_no_peak_shows_what_a_swap_needs(
+    do_with_node: Do, service: FakeService, approved: FakeChain, needs: int, *, amsterdam: bool,
+    peak: int | None, passes: bool,
+) -> None:  # fmt: skip
+    """From Amsterdam on, storage that is set and cleared again costs nothing in the end."""
+    approved.delivers, approved.trial_gas, approved.trial_peak = MINIMUM + 5, 202_080, peak
+    approved.trial_needs, approved.is_amsterdam = needs, amsterdam
+    service.next("quote", ok(change(GAS, "1050000")))
+    if passes:
+        assert do_with_node("swap", REQUEST, ACCOUNT).succeeded
+        return
+    with pytest.raises(UnsafeQuote, match="gas limit is 1050000, though it uses 202080"):
+        do_with_node("swap", replace(REQUEST, max_fee_wei=None), never)
+
+
 @pytest.mark.parametrize(("most", "passes"), [("2.4", True), ("2.3", False)])
 def test_the_gas_counts_beside_the_reference(
     do_with_node: Do, service: FakeService, approved: FakeChain, most: str, passes: bool

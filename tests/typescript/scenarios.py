@@ -278,6 +278,13 @@ TRIALS: dict[str, Scenario] = {
         )
         for peak in (None, 299_999, 300_000)
     },
+    **{
+        f"gas limit without a peak, needs {needs}": but(
+            SWAP, node(delivers=MINIMUM, trial_gas=202_080, trial_needs=needs, is_amsterdam=True),
+            says("quote", quoted(params=replace(PARAMS, gas_limit=1_050_000))),
+        )
+        for needs in (300_000, 300_001)
+    },
     "gas limit": but(SWAP, node(delivers=MINIMUM, trial_gas=21_000, base_fee=10**8),
                      says("quote", quoted(params=replace(
                          swap_quote().params, gas_limit=600_000)))),

@@ -67,7 +67,10 @@ export async function simulateSwap(
     checkUnsimulated(quote);
     return { delivers: undefined, reason: error.message };
   }
-  return judge(results(answer, measuresItself(quote)), quote, request, before);
+  const found = results(answer, measuresItself(quote));
+  const simulation = judge(found, quote, request, before);
+  await checkGas(now, found.swap, quote, request, block);
+  return simulation;
 }
 
 interface Beside {
@@ -128,6 +131,7 @@ interface Tried {
   readonly gasUsed: bigint;
   /** Before refunds, where the node tells it. */
   readonly peak: bigint;
+  readonly tellsPeak: boolean;
   readonly logs: readonly Log[];
   readonly message: string;
 }
@@ -162,6 +166,7 @@ function tried(call: Json): Tried {
     returnData,
     gasUsed: quantity(gasUsed),
     peak: quantity(maxUsedGas ?? gasUsed),
+    tellsPeak: maxUsedGas !== undefined && maxUsedGas !== null,
     logs,
     message: isObject(error) ? masked(error["message"]).replace(/[^ -~]/g, "").slice(0, 120).trim() : "",
   };
@@ -188,7 +193,6 @@ function judge(found: Results, quote: SwapQuote, request: SwapTerms, before: Bef
     const missing = arrived(logs, request.wallet, request.buyToken) - delivers;
     checkTransferFee(found, quote, minimum, missing);
   }
-  checkGas(quote, swap.peak);
   return { delivers, gasUsed: swap.gasUsed };
 }
 
@@ -197,11 +201,26 @@ function held(view: Tried | undefined): bigint {
   return word(view.returnData);
 }
 
-/** Refuse a gas limit far above the peak of the gas used, before refunds: it could cost much more. */
-function checkGas(quote: SwapQuote, peak: bigint): void {
+/**
+ * Refuse a gas limit far above the peak of the gas used, before refunds: it could cost much more. A node
+ * that tells no peak shows too little from Amsterdam on, since the gas of storage that is set and cleared
+ * again is given back in full (EIP-8037): the swap then has to fail with the least gas that fits the limit.
+ */
+async function checkGas(
+  io: Transport,
+  { peak, tellsPeak }: Tried,
+  quote: SwapQuote,
+  request: SwapTerms,
+  block: Block,
+): Promise<void> {
   const limit = BigInt(quote.mevProtection.transactionParams.gasLimit);
-  if (limit > MODEST_GAS && limit > (peak * GAS_MULTIPLE_HALVES) / 2n)
-    throw new UnsafeQuote(`its gas limit is ${limit}, though it uses ${peak} tried on your node`);
+  if (limit <= MODEST_GAS || limit <= (peak * GAS_MULTIPLE_HALVES) / 2n) return;
+  if (block.isAmsterdam && !tellsPeak) {
+    const trial = state(quote, request, block, (limit * 2n) / GAS_MULTIPLE_HALVES);
+    const answer = await answerOf(io, trial, hex(block.number));
+    if (!results(answer, measuresItself(quote)).swap.succeeded) return;
+  }
+  throw new UnsafeQuote(`its gas limit is ${limit}, though it uses ${peak} tried on your node`);
 }
 
 /** Refuse a buy token with a fee on transfer, which the quote's router does not detect. */

@@ -38,6 +38,7 @@ export interface Block {
   readonly gasLimit: bigint;
   readonly baseFee: bigint;
   readonly miner: string;
+  readonly isAmsterdam: boolean;
 }
 
 export const readBlock = async (io: Transport, since: number): Promise<Block> => blockIn(await latestBlock(io, since));
@@ -47,7 +48,8 @@ export function blockIn(block: Json): Block {
   const gasLimit = read("gasLimit");
   const baseFee = nextBaseFee(read("baseFeePerGas"), read("gasUsed"), gasLimit / 2n);
   const [hash, miner] = [textOf(block["hash"]), textOf(block["miner"])];
-  return { number: read("number"), hash, time: read("timestamp"), gasLimit, baseFee, miner };
+  const isAmsterdam = typeof block["blockAccessListHash"] === "string";
+  return { number: read("number"), hash, time: read("timestamp"), gasLimit, baseFee, miner, isAmsterdam };
 }
 
 /** The base fee of the next block (https://eips.ethereum.org/EIPS/eip-1559). */
@@ -61,9 +63,9 @@ function nextBaseFee(baseFee: bigint, gasUsed: bigint, target: bigint): bigint {
  * The swap in the next block; in the one after it the balances. If the router measures its own
  * balance, that block also measures a fee on transfer: from the payer to the wallet, and from the
  * wallet to a random address. The nonce is not set: a contract cannot read it, and a node refuses one
- * that follows a pending transaction.
+ * that follows a pending transaction. `gas` is in the place of the quote's limit.
  */
-export function state(quote: SwapQuote, request: SwapTerms, block: Block): State {
+export function state(quote: SwapQuote, request: SwapTerms, block: Block, gas?: bigint): State {
   const { wallet, sellToken, buyToken } = request;
   const fee = 2n * block.baseFee;
   const fees = { gas: hex(VIEW_GAS), maxFeePerGas: hex(fee), maxPriorityFeePerGas: "0x0" };
@@ -88,7 +90,7 @@ export function state(quote: SwapQuote, request: SwapTerms, block: Block): State
     else stateOverrides[from] = { code };
   }
   const { type, chainId, nonce, ...members } = toSign(quote.mevProtection.transactionParams);
-  const swap = { from: wallet, ...quantities(members) };
+  const swap = { from: wallet, ...quantities(members), ...(gas && { gas: hex(gas) }) };
   const first = blockOverrides(block, 1n);
   return {
     blockStateCalls: [

@@ -57,7 +57,10 @@ class NodeCall(RpcCall, Generic[T], frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class NodeBlock:
-    """The latest block: `time` in Unix seconds, `next_base_fee` in wei per gas."""
+    """The latest block: `time` in Unix seconds, `next_base_fee` in wei per gas.
+
+    `is_amsterdam`: it has the rules of that fork.
+    """
 
     number: int
     hash: str
@@ -65,6 +68,7 @@ class NodeBlock:
     gas_limit: int
     next_base_fee: int
     coinbase: Address
+    is_amsterdam: bool
 
 
 class NodeReceipt(WireStruct, frozen=True):
@@ -217,6 +221,7 @@ def latest_block(since: int = 0) -> NodeCall[NodeBlock]:
             gas_limit=limit,
             next_base_fee=next_base_fee(fee, used, limit),
             coinbase=from_any_case(result["miner"]),
+            is_amsterdam=result.get("blockAccessListHash") is not None,
         )
 
     return NodeCall("eth_getBlockByNumber", ("latest", False), read)

@@ -73,7 +73,8 @@ def simulate_swap(
     far above the gas used.
     """
     terms = trial_of(quote, request, is_batched=is_batched)
-    call_in = partial(_call, terms, _swap(quote, terms.wallet))
+    swap = _swap(quote, terms.wallet)
+    call_in = partial(_call, terms, swap)
     if head is None or head.number < since:
         head = yield from perform(node_calls.latest_block(since))
     reads, block = (
@@ -102,7 +103,31 @@ def simulate_swap(
             raise UnsafeQuote(f"your node cannot try the swap ({error}): not signed") from error
         quote_checks.check_unsimulated(quote)
         return SwapSimulation(None, str(error))
-    return _judge(tried, terms, before, quote.mev_protection.transaction_params.gas_limit)
+    simulation = _judge(tried, terms, before)
+    limit = quote.mev_protection.transaction_params.gas_limit
+    if verdict.exceeds_gas(limit, tried.swap.gas):
+        less = swap | {"gas": hex(verdict.enough_gas(limit))}
+        needs_it = head.is_amsterdam and (yield from _needs_more(tried, terms, less, block))
+        if not needs_it:
+            raise UnsafeQuote(
+                f"its gas limit is {limit}, though it uses {tried.swap.gas} tried on your node:"
+                " not signed"
+            )
+    return simulation
+
+
+def _needs_more(
+    tried: RanTrial, terms: SwapTrial, less: Mapping[str, object], block: next_block.NextBlock
+) -> Flow[bool]:
+    """Return whether the swap fails with `less` gas, where the node does not tell what it needs."""
+    if tried.swap.tells_peak:
+        return False
+    call_in = partial(_call, terms, less)
+    try:
+        again = yield from _tried(call_in(block), block, call_in)
+    except NodeRpcError as error:
+        raise UnsafeQuote(f"your node cannot try the swap ({error}): not signed") from error
+    return not again.swap.succeeded
 
 
 def _balances(
@@ -180,9 +205,7 @@ def _swap(quote: SwapQuoteResponse, wallet: Address) -> dict[str, object]:
     )
 
 
-def _judge(
-    tried: RanTrial, trial: SwapTrial, before: verdict.WalletBefore, gas_limit: int
-) -> SwapSimulation:
+def _judge(tried: RanTrial, trial: SwapTrial, before: verdict.WalletBefore) -> SwapSimulation:
     try:
         result = verdict.judged(trial, tried, before)
     except MalformedResult as error:
@@ -205,9 +228,4 @@ def _judge(
                 f"tried on your node it delivers {result.received}, not {trial.min_buy_amount}:"
                 " not signed"
             )
-    peak = result.gas or 0
-    if verdict.exceeds_gas(gas_limit, peak):
-        raise UnsafeQuote(
-            f"its gas limit is {gas_limit}, though it uses {peak} tried on your node: not signed"
-        )
     return SwapSimulation(result.received, gas_used=result.gas_used or 0)

@@ -89,9 +89,9 @@ class NodeLog(msgspec.Struct, frozen=True):
 class SimulatedCall(msgspec.Struct, frozen=True):
     """Result of one simulated call. `number` is the first returned word, None after a revert.
 
-    `gas` is maxUsedGas (the peak, before refunds) if the node returns it, else gasUsed; `gas_used`
-    is after refunds. `reason` is the reason of a revert, "" without one. `logs` are not decoded. A
-    quote makes some 20; a frozen dataclass takes six times as long to make.
+    `gas` is maxUsedGas (the peak, before refunds) if the node `tells_peak`, else gasUsed;
+    `gas_used` is after refunds. `reason` is the reason of a revert, "" without one. `logs` are not
+    decoded. A quote makes some 20; a frozen dataclass takes six times as long to make.
     """
 
     number: int | None
@@ -99,6 +99,7 @@ class SimulatedCall(msgspec.Struct, frozen=True):
     gas_used: int
     reason: str
     logs: Sequence[msgspec.Raw] = []
+    tells_peak: bool = True
 
     @property
     def succeeded(self) -> bool:
@@ -188,10 +189,11 @@ def logs_about(wallet: Address, logs: Sequence[msgspec.Raw]) -> list[EventLog] |
 
 def _simulated(wire: _CallWire) -> SimulatedCall:
     returned, used = hex_bytes(wire.return_data), quantity(wire.gas_used)
+    tells_peak = wire.max_used_gas is not None
     peak = used if wire.max_used_gas is None else quantity(wire.max_used_gas)
     if wire.status == "0x1":
         number = int.from_bytes(returned[:32]) if len(returned) >= 32 else None
-        return SimulatedCall(number, peak, used, "", wire.logs)
+        return SimulatedCall(number, peak, used, "", wire.logs, tells_peak)
     if wire.status != "0x0":
         raise MalformedResult("a status is 0x0 or 0x1")
     return SimulatedCall(None, peak, used, _reason(wire.error, returned))

@@ -60,10 +60,21 @@ def exceeds_gas(limit: int, peak: int) -> bool:
 
     It could cost much more than the trial. The service sets up to 2.5 times the peak. A node that
     tells only the gas after refunds shows a peak that is a fifth too small (EIP-3529), from
-    Amsterdam on more: the gas of storage that is set and cleared again is given back in full
-    (EIP-8037). Small limits do not justify a second simulation.
+    Amsterdam on more: see `enough_gas`. Small limits do not justify a second simulation.
     """
     return limit > max(peak * GAS_MULTIPLE_HALVES // 2, MODEST_GAS)
+
+
+def enough_gas(limit: int) -> int:
+    """Return the gas with which a swap succeeds as well, if `limit` is far above its peak.
+
+    It is for a node that tells no peak, from Amsterdam on: the gas of storage that is set and
+    cleared again is needed, and given back in full (EIP-8037). A balance that a route leaves as it
+    was is such storage, so a route of four steps shows less than half of what it needs. A contract
+    may refuse to run with less gas, as it may use more of it: the fee is that of the limit then,
+    which is shown and bounded before it is signed.
+    """
+    return limit * 2 // GAS_MULTIPLE_HALVES
 
 
 def delivered(swap: codec.SimulatedCall, before: int | None, after: int | None) -> SimulationResult:
