@@ -30,6 +30,7 @@ sys.path.insert(0, str(ROOT))
 from quietswap.client import number_limits
 from quietswap.client.errors import ERROR_CLASSES
 from quietswap.client.flows import (
+    approvals,
     cancel,
     quote_checks,
     quoting,
@@ -131,6 +132,7 @@ def _limits() -> dict[str, str]:
         "LEAST_GAS": quote_checks.LEAST_GAS,
         "ABSURD_FEE": quote_checks.ABSURD_FEE,
         "MAX_FEE_WEI": quote_checks.MAX_FEE_WEI,
+        "FROM_ZERO_GAS": approvals._FROM_ZERO_GAS,
         "FEE_MULTIPLE": quoting._FEE_MULTIPLE,
         "FEE_HEADROOM": quoting._FEE_HEADROOM,
         "CANCEL_GAS": cancel.CANCEL_GAS,

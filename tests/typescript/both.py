@@ -20,6 +20,7 @@ from quietswap.client.flows.cancel import CancelRequest
 from quietswap.client.flows.finality import SubmittedTransaction
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
+from quietswap.client.flows.swap_plan import SwapPlan
 from quietswap.client.flows.wrap import WrapRequest
 from quietswap.client.wire import encode
 from quietswap.rules.trial.swap_trial import MOST_VIEWS
@@ -155,6 +156,9 @@ def _python(scenario: Scenario, servers: FakeServers) -> dict[str, Any]:
         try:
             if scenario.method == "swap":
                 result: Any = client.swap(SwapRequest(**request), signer)
+            elif scenario.method == "plan":
+                plan = client.plan(SwapRequest(**request))
+                return {"result": _plan(plan), "pauses": time.pauses}
             elif scenario.method == "cancel":
                 result = client.cancel(CancelRequest(**request), signer)
             elif scenario.method in ("end", "follow"):
@@ -165,6 +169,56 @@ def _python(scenario: Scenario, servers: FakeServers) -> dict[str, Any]:
             return {"error": _error(error), "pauses": time.pauses}
     made = {"status": result.status} if scenario.method == "follow" else _result(result)
     return {"result": made, "pauses": time.pauses}
+
+
+def _plan(plan: SwapPlan) -> dict[str, Any]:
+    """Return what a plan tells before a signature; amounts in wei and smallest units."""
+    facts, trial = plan.wallet, plan.trial
+    return {
+        "params": plan.params.to,
+        "steps": list(plan.steps),
+        "signatures": plan.signatures,
+        "max_gas_cost": plan.max_gas_cost,
+        "approvals": [each.amount for each in plan.approvals],
+        "approval_gas_wei": plan.approval_gas_wei,
+        "conversion": plan.conversion,
+        "conversion_gas_wei": plan.conversion_gas_wei,
+        "loss": [plan.loss.level.value, plan.loss.bps],
+        "needs_consent": plan.needs_consent,
+        "accepted_bps": plan.accepted_bps,
+        "wallet": None if facts is None else [getattr(facts, name) for name in facts.__slots__],
+        "delivers": None if trial is None else trial.delivers,
+        "refusal": None if plan.refusal is None else _error(plan.refusal),
+    }
+
+
+def _typescript_plan(plan: dict[str, Any]) -> dict[str, Any]:
+    facts, refusal = plan.get("wallet"), plan.get("refusal")
+    told = ("sellBalance", "ether", "allowance", "nextNonce", "usedNonces")
+    return {
+        "params": plan["quote"]["mevProtection"]["transactionParams"]["to"],
+        "steps": plan["steps"],
+        "signatures": plan["signatures"],
+        "max_gas_cost": plan["maxGasCost"],
+        "approvals": [each["amount"] for each in plan["approvals"]],
+        "approval_gas_wei": plan["approvalGasWei"],
+        "conversion": plan.get("conversion"),
+        "conversion_gas_wei": plan["conversionGasWei"],
+        "loss": [plan["loss"]["level"], plan["loss"]["bps"]],
+        "needs_consent": plan["needsConsent"],
+        "accepted_bps": plan["acceptedBps"],
+        "wallet": facts and [facts[name] for name in told],
+        "delivers": plan.get("trial", {}).get("delivers"),
+        "refusal": refusal and _thrown(refusal["name"], refusal),
+    }
+
+
+def _thrown(name: str, fields: dict[str, Any]) -> dict[str, Any]:
+    known = {each: fields.get(_camel_name(each)) for each in _ERROR_FIELDS}
+    if name == "ApiError":
+        del known["status"]
+    known["declined"] = _declined(name, fields["message"])
+    return {"name": name, **known, "cause": fields.get("cause")}
 
 
 def _signer(known: dict[str, Any]) -> Any:
@@ -242,17 +296,14 @@ def _typescript(typescript: TypeScript, scenario: Scenario, servers: FakeServers
             *args,
             options=options,
             conditions=conditions,
-            signer=None if scenario.method in ("end", "follow") else scenario.signer,
+            signer=None if scenario.method in ("end", "follow", "plan") else scenario.signer,
         )
     except Thrown as thrown:
-        fields = thrown.fields
-        known = {name: fields.get(_camel_name(name)) for name in _ERROR_FIELDS}
-        if thrown.name == "ApiError":
-            del known["status"]
-        known["declined"] = _declined(thrown.name, fields["message"])
-        error = {"name": thrown.name, **known, "cause": fields.get("cause")}
-        return {"error": error, "pauses": fields["pauses"]}
+        error = _thrown(thrown.name, thrown.fields)
+        return {"error": error, "pauses": thrown.fields["pauses"]}
     result = found["result"]
+    if scenario.method == "plan":
+        return {"result": _typescript_plan(result), "pauses": found["pauses"]}
     judged = {
         name: result.get(_camel_name(name))
         for name in _JUDGED

@@ -77,7 +77,7 @@ async function run(command) {
     return accept === undefined ? answers(each) : { ...each, accept: () => accept };
   });
   if (signer) given.push(signerOf(signer));
-  if (["swap", "cancel", "follow", "end"].includes(method)) given.push(watch);
+  if (["swap", "plan", "cancel", "follow", "end"].includes(method)) given.push(watch);
   if (["wrap", "unwrap"].includes(method)) given.push({ ...answers(command.conditions), watch });
   let client;
   if (method === "streamQuote")
@@ -94,8 +94,9 @@ async function run(command) {
   } catch (error) {
     return { error: { ...told(error), pauses, events } };
   }
-  const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled", "isFinal", "isContradicted", "confirmed", "ownRecord"];
+  const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled", "isFinal", "isContradicted", "confirmed", "ownRecord", "steps", "signatures", "maxGasCost", "acceptedBps", "needsConsent"];
   const judged = Object.fromEntries(getters.filter((name) => name in Object(result)).map((name) => [name, result[name]]));
+  if (result?.refusal) judged.refusal = told(result.refusal);
   return { result: result && typeof result === "object" ? { ...result, ...judged } : result, pauses, events };
 }
 
@@ -128,6 +129,8 @@ const special = {
   }),
 };
 
+const NO_ORDERS = { orders: [], total: 0, hasMore: false, pagination: { limit: 200, offset: 0, returned: 0 } };
+
 /** What a vector's case makes of the client; null if `accept` was asked, so that all checks passed. */
 async function vector({ args: [known] }) {
   const { flow, request, node, settlers, prices, answer, status, usage } = known;
@@ -143,6 +146,7 @@ async function vector({ args: [known] }) {
       return Response.json(asked.map((call) => nodeAnswer(call, settlers, prices)));
     }
     if (url.endsWith("/usage")) return Response.json({ ok: true, data: usage });
+    if (url.includes("/orders/user/")) return Response.json({ ok: true, data: NO_ORDERS });
     const isStatus = init.method === "GET" && !url.includes("/quote?");
     return Response.json({ ok: true, data: isStatus ? status : answer });
   };

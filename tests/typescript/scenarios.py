@@ -47,8 +47,14 @@ from tests.typescript.prepare import (
     too_deep,
 )
 
+_ETHER, _DOLLAR = FEEDS[WETH].address, FEEDS[USDC].address
+PRICES = {_ETHER: 3000, _ETHER.lower(): 3000, _DOLLAR: 1, _DOLLAR.lower(): 1}
+"""USD by feed; TypeScript spells addresses in lower case."""
+DEAR = PRICES | {_ETHER: 3200, _ETHER.lower(): 3200}
 SWAP = Scenario(
-    "swap", {"sell_token": WETH, "buy_token": USDC, "sell_amount": ETHER, "wallet": WALLET}
+    "swap",
+    {"sell_token": WETH, "buy_token": USDC, "sell_amount": ETHER, "wallet": WALLET},
+    (node(prices=PRICES),),
 )
 ALONE = replace(but(SWAP, approval="never"), node=False)
 WRAP = Scenario("wrap", {"amount": "2", "wallet": WALLET})
@@ -76,10 +82,6 @@ NO_ALLOWANCE = node(allowances={})
 NO_HASH = at(OrderStatus.FAILED)
 del NO_HASH.body["data"]["txHash"]
 FEE = 3 * 10**9
-_ETHER, _DOLLAR = FEEDS[WETH].address, FEEDS[USDC].address
-PRICES = {_ETHER: 3000, _ETHER.lower(): 3000, _DOLLAR: 1, _DOLLAR.lower(): 1}
-"""USD by feed; TypeScript spells addresses in lower case."""
-DEAR = PRICES | {_ETHER: 3200, _ETHER.lower(): 3200}
 
 _RECEIVE = but(SWAP, sell_amount=None, at_least=MINIMUM, max_sell=ETHER)
 

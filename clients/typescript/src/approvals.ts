@@ -24,13 +24,15 @@ import {
   type Receipt,
 } from "./node.js";
 import { errorFor, minedReceipt } from "./finality.js";
+import { FROM_ZERO_GAS } from "./generated/rules.js";
 import { requireNoOpenOrder } from "./open-orders.js";
 import { BACKENDS, retryTransient, type Context } from "./polling.js";
 import { approvalAmount, requireCost, type SwapTerms } from "./quote-checks.js";
 import { quantity } from "./reading.js";
-import { oneMoment, readAhead } from "./rpc-batch.js";
+import { oneMoment, readAhead, type RpcCall } from "./rpc-batch.js";
 import { hashOf, sign, type Signer, type Transaction } from "./signing.js";
-import { SEND, rpc } from "./transport.js";
+import type { PlannedApproval, WalletFacts } from "./swap-plan.js";
+import { SEND, rpc, type Transport } from "./transport.js";
 import type { Hex, SwapQuote } from "./types.js";
 
 /** A reset, an approval and the swap. */
@@ -57,17 +59,17 @@ export interface Approved {
   readonly receipt: Receipt;
 }
 
-/** Refuse an approval that the request excludes. Throws QuoteDeclined. */
+/** Refuse an approval that the request excludes; the wallet's next nonce is `from`. Throws QuoteDeclined. */
 export async function requireMayApprove(
   context: Context,
   request: SwapTerms,
   quote: SwapQuote,
-  allowed: bigint,
+  { allowance, nextNonce: from }: WalletFacts,
 ): Promise<void> {
   const router = quote.dexRoute.target;
   if (request.approval === "never")
     throw new QuoteDeclined(
-      `${router} may move ${allowed} of ${quote.sellAmount} smallest units of the sell token, and approval is never`,
+      `${router} may move ${allowance} of ${quote.sellAmount} smallest units of the sell token, and approval is never`,
     );
   if (request.nonce !== undefined)
     throw new QuoteDeclined(
@@ -75,10 +77,58 @@ export async function requireMayApprove(
         ` ${request.nonce} may be signed: once no order of the wallet is open, swap without nonce`,
     );
   if (request.replace) return;
-  const { wallet } = request;
-  const from = await nonceOf(context.io, wallet);
   const nonces = { from, to: from + MOST_NONCES };
-  await requireNoOpenOrder(context, wallet, "the approval that this swap needs", nonces);
+  await requireNoOpenOrder(context, request.wallet, "the approval that this swap needs", nonces);
+}
+
+/** How much is approved: the exact amount, or without a limit. */
+const limitOf = (request: SwapTerms): bigint => (request.approval === "max" ? UINT256_MAX : approvalAmount(request));
+
+const changeOf = (request: SwapTerms, router: string, amount: bigint) => ({
+  from: request.wallet,
+  to: request.sellToken,
+  data: approvalData(router, amount),
+});
+
+const gasCall = (request: SwapTerms, router: string, amount = limitOf(request)): RpcCall => [
+  "eth_estimateGas",
+  [changeOf(request, router, amount), "latest"],
+];
+
+const gasOf = async (io: Transport, ...[method, params]: RpcCall): Promise<bigint> =>
+  (quantity(await rpc(io, method, params)) * 5n) / 4n;
+
+/**
+ * The amounts to approve one after another, where `allowed` is approved now. A token that refuses to change
+ * an allowance (USDT) is reset first: then these are two transactions.
+ */
+async function approvalAmounts(io: Transport, request: SwapTerms, router: string, allowed: bigint): Promise<bigint[]> {
+  const limit = limitOf(request);
+  const resets = allowed > 0n && (await answered(gasOf(io, ...gasCall(request, router)))) === undefined;
+  return resets ? [0n, limit] : [limit];
+}
+
+/**
+ * The approvals that come before a swap, where `allowed` is approved now, and the most that their gas may
+ * cost, in wei at the node's current fees. Throws NodeRpcError when the approval reverts.
+ */
+export async function planApprovals(
+  io: Transport,
+  request: SwapTerms,
+  router: string,
+  allowed: bigint,
+  beside: readonly RpcCall[],
+): Promise<{ approvals: PlannedApproval[]; approvalGasWei: bigint }> {
+  await readAhead(io, [TIP, LATEST, gasCall(request, router), ...beside]);
+  const amounts = await approvalAmounts(io, request, router, allowed);
+  const fee = 2n * (await baseFee(io)) + quantity(await rpc(io, ...TIP));
+  let gas = await answered(gasOf(io, ...gasCall(request, router)));
+  if (gas === undefined) {
+    const reset = await gasOf(io, ...gasCall(request, router, 0n));
+    gas = reset + ((reset + FROM_ZERO_GAS) * 5n) / 4n;
+  }
+  const approvals = amounts.map((amount) => ({ token: request.sellToken, router, amount }));
+  return { approvals, approvalGasWei: gas * fee };
 }
 
 /**
@@ -101,7 +151,7 @@ async function requireNothingWaits({ io, polling }: Context, wallet: string): Pr
 }
 
 /**
- * Approve `router`, which may move `allowed` now; return the mined approvals. Some tokens (USDT)
+ * Approve `router` if its allowance is too low; return the mined approvals. Some tokens (USDT)
  * refuse to change an allowance that is not zero: then it is first reset to zero. Throws NodeRpcError
  * when the approval itself reverts, and QuoteDeclined if the gas of one may cost more than maxFeeWei or
  * if a public transaction of the wallet waits for a block.
@@ -110,31 +160,26 @@ export async function approve(
   context: Context,
   request: SwapTerms,
   router: string,
-  allowed: bigint,
   signer: Signer,
   watch: (event: { approvalSent: ApprovalSent } | { approved: Approved }) => void,
 ): Promise<Approved[]> {
   const { sellToken: token, wallet } = request;
   const now = { ...context, io: oneMoment(context.io) };
-  const exact = approvalAmount(request);
-  const wanted = request.approval === "max" ? UINT256_MAX : exact;
-  const change = { from: wallet, to: token, data: approvalData(router, wanted) };
   await readAhead(now.io, [
     CHAIN_ID,
     nonceCall(wallet),
     nonceCall(wallet, "latest"),
     TIP,
     LATEST,
-    ["eth_estimateGas", [change, "latest"]],
+    gasCall(request, router),
     viewCall(token, allowanceData(wallet, router)), // after the nonces: no approval is missed
   ]);
   await requireNothingWaits(now, wallet);
-  allowed = await allowanceOf(now.io, token, wallet, router); // an earlier try's may have been mined since
-  if (allowed >= exact) return [];
-  const needsReset = allowed > 0n && (await answered(estimateGas(now.io, change, "latest"))) === undefined;
+  const allowed = await allowanceOf(now.io, token, wallet, router); // an earlier try's may have been mined since
+  if (allowed >= approvalAmount(request)) return [];
   const approvals: Approved[] = [];
   let leastNonce = 0;
-  for (const amount of needsReset ? [0n, wanted] : [wanted]) {
+  for (const amount of await approvalAmounts(now.io, request, router, allowed)) {
     const sent = (txHash: string, nonce: number) => {
       leastNonce = nonce + 1;
       watch({ approvalSent: { token, router, amount, txHash, nonce } });

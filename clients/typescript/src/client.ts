@@ -10,14 +10,17 @@ import {
   orderStatusCall,
   pollingOf,
   remember,
+  usageCall,
   type Context,
   type PollingOptions,
   type SignedOrders,
 } from "./polling.js";
-import { ETH, checkedRequest, inWeth, type SwapRequest } from "./quote-checks.js";
+import { swapPlan } from "./plan.js";
+import { checkedRequest, conversionOf, inWeth, type SwapRequest } from "./quote-checks.js";
 import { swapQuoteCall } from "./quoting.js";
 import { hashOf, nonceIn, walletOf, type Signer } from "./signing.js";
-import { submitOrder, submitOrderCall, swap, usageCall, type SwapEvent, type SwapResult } from "./swap.js";
+import { submitOrder, submitOrderCall, swap, type SwapEvent, type SwapResult } from "./swap.js";
+import type { SwapPlan } from "./swap-plan.js";
 import { segment, send, transportOf, type Call, type TransportOptions } from "./transport.js";
 import type { CancelOrder, CancelQuote, Hex, OrderEvent, OrderHistory, OrderState, OrderStatus, Schemas } from "./types.js";
 import type { StreamedRoute, SwapOrder, SwapQuote, WrapOperation, WrapOrder, WrapQuote } from "./types.js";
@@ -83,11 +86,26 @@ export class QuietswapClient {
    */
   async swap(request: SwapRequest, signer: Signer, watch: (event: SwapEvent) => void = unwatched): Promise<SwapResult> {
     const terms = checkedRequest(request, walletOf(signer, request.wallet));
-    if ([request.sellToken, request.buyToken].includes(ETH))
+    if (conversionOf(request))
       throw new QuoteDeclined("ETH is swapped as WETH: wrap it first, or unwrap what arrived; nothing was signed");
     if (!this.#context.io.hasNode && terms.approval !== "never")
       throw new RangeError("approval needs rpcUrl, your own node: give it, or approval: \"never\"");
     return swap(this.#context, terms, signer, watch);
+  }
+
+  /**
+   * Return what `swap` would sign, and whether it may be signed; nothing is signed. The quote passed all
+   * checks. Without a step to sign first, it is tried at the caller's own node. `refusal` is what `swap`
+   * would throw; what it would ask `confirm` is `needsConsent`. With ETH it plans what `wrap`, `swap` of the
+   * WETH and `unwrap` sign. Throws UnsafeQuote for a quote that nobody may sign.
+   */
+  async plan(
+    request: SwapRequest & { wallet: string },
+    watch: (event: SwapEvent) => void = unwatched,
+  ): Promise<SwapPlan> {
+    const conversion = conversionOf(request);
+    const terms = checkedRequest(request, request.wallet);
+    return swapPlan(this.#context, terms, watch, conversion);
   }
 
   /** Cancel an open order by its nonce, and follow until both transactions are decided. */

@@ -25,6 +25,7 @@ export type { PollingOptions, SignedOrders } from "./polling.js";
 export type { SwapRequest } from "./quote-checks.js";
 export { providerSigner, type Account, type SignFunction, type Signer, type Transaction } from "./signing.js";
 export type { SwapSimulation } from "./simulation.js";
+export { SwapPlan, type PlannedApproval, type Step, type WalletFacts } from "./swap-plan.js";
 export { SwapResult, type SwapEvent } from "./swap.js";
 export type { Eip1193Provider, TransportOptions } from "./transport.js";
 export type * from "./types.js";

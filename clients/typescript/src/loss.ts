@@ -99,6 +99,12 @@ export function mostBps({ maxLossPercent, maxImpactPercent = 0 }: SwapTerms): nu
 export const needsReference = (request: SwapTerms) =>
   request.maxImpactPercent !== undefined || mostBps(request) < BPS;
 
+/** Whether more may be lost than `most` basis points: an unknown price may lose everything, but for a floor. */
+export const exceeds = (loss: Loss, most: number, hasFloor: boolean): boolean =>
+  Math.max(loss.bps, isPriced(loss) || hasFloor ? 0 : BPS) > most;
+
+const isPriced = ({ causes }: Loss) => causes.every(({ bps }) => bps !== null);
+
 /** Ask `confirm` if more than `most` basis points may be lost. Throws QuoteDeclined. */
 export async function requireConsent<Q>(
   loss: Loss,
@@ -107,12 +113,11 @@ export async function requireConsent<Q>(
   confirm?: Confirm<Q> | undefined,
   hasFloor = false,
 ): Promise<void> {
-  const isPriced = loss.causes.every(({ bps }) => bps !== null);
-  if (Math.max(loss.bps, isPriced || hasFloor ? 0 : BPS) <= most) return;
+  if (!exceeds(loss, most, hasFloor)) return;
   if (!confirm)
     throw new QuoteDeclined(
       `it may lose more than the ${shown(most)} % that you accept: ${lossText(loss)}`,
-      `: not signed; accept a loss up to maxLossPercent${isPriced ? "" : "; atLeast replaces the price"}`,
+      `: not signed; accept a loss up to maxLossPercent${isPriced(loss) ? "" : "; atLeast replaces the price"}`,
     );
   if (!(await confirm(quote, loss))) throw new QuoteDeclined("the loss was not accepted");
 }

@@ -5,6 +5,7 @@ import { historyCall } from "./order-history.js";
 import { orderStatusCall, retryTransient, type Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
 import { OPEN } from "./reading.js";
+import type { WalletFacts } from "./swap-plan.js";
 import { send } from "./transport.js";
 import type { OrderHistory, SwapQuote } from "./types.js";
 
@@ -57,13 +58,6 @@ export async function requireNoOpenOrder(
   }
 }
 
-/** What the own node shows of the sell token, in smallest units, and how many nonces its latest block has. */
-export interface Funds {
-  readonly balance: bigint;
-  readonly allowance: bigint;
-  readonly usedNonces: number;
-}
-
 const most = (one: bigint, other: bigint) => (one > other ? one : other);
 
 /** By nonce, how much of the sell token swaps would sell that were signed here. */
@@ -88,7 +82,7 @@ export async function requireEnoughBehind(
   context: Context,
   request: SwapTerms,
   quote: SwapQuote,
-  { balance, allowance, usedNonces }: Funds,
+  { sellBalance, allowance, usedNonces }: WalletFacts,
 ): Promise<void> {
   const { nonce } = quote.mevProtection.transactionParams;
   if (nonce === null || nonce <= usedNonces) return;
@@ -106,7 +100,7 @@ export async function requireEnoughBehind(
   }
   const moved = [...swapped.values()].reduce((sum, each) => sum + each, 0n);
   const limits = [
-    ["the wallet holds", balance, moved + unwrapped],
+    ["the wallet holds", sellBalance, moved + unwrapped],
     [`${quote.dexRoute.target} may move`, allowance, moved],
   ] as const;
   for (const [has, amount, ahead] of limits)

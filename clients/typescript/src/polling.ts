@@ -9,7 +9,7 @@ import { LEAST_INTERVAL_S, MOST_INTERVAL_S } from "./generated/rules.js";
 import { TERMINAL } from "./reading.js";
 import { requireSame } from "./signing.js";
 import { segment, send, type Call, type Transport } from "./transport.js";
-import type { OrderStatus } from "./types.js";
+import type { OrderStatus, Schemas } from "./types.js";
 
 export const SUGGESTED_S = 10;
 const STREAM_WAIT_S = 25;
@@ -125,6 +125,19 @@ export async function retryTransient<T>(
       await io.sleep(pauseOf(polling, attempt, trouble));
     }
   }
+}
+
+export const usageCall: Call<Schemas["UsageResponse"]> = { path: "/mev/usage", answer: "UsageEnvelope" };
+
+/**
+ * Refuse an API key that can request quotes but submit no order: the service would refuse the signed
+ * swap, after an approval was paid for.
+ */
+export async function requireTradeScope(context: Context): Promise<void> {
+  const { scope } = await retryTransient(context, () => send(context.io, usageCall));
+  if (scope !== "read") return; // an older service does not send it
+  const message = `this API key has the scope ${scope}; the operation needs trade`;
+  throw new ApiError({ error: "FORBIDDEN", message, details: { scope, required: "trade" } }, 403);
 }
 
 export const orderStatusCall = (orderId: string): Call<OrderStatus> => ({

@@ -7,7 +7,7 @@ import { MAX_FEE_WEI, ROUTERS, WETH, WITHOUT_TRANSFER_FEE } from "./generated/ru
 import type { Confirm } from "./loss.js";
 import { isAddress } from "./node.js";
 import { checkParams, faultsOf } from "./params.js";
-import type { SwapQuote, TransactionParams } from "./types.js";
+import type { SwapQuote, TransactionParams, WrapOperation } from "./types.js";
 import { UnboundCalldata } from "./words.js";
 
 const BPS = 10_000n;
@@ -19,6 +19,16 @@ export const ETH = "ETH";
 
 /** The ERC-20 that is swapped for a token: of ETH it is WETH. */
 export const inWeth = (token: string): string => (token === ETH ? WETH : token);
+
+/**
+ * What ETH needs: a wrap before the swap, or an unwrap after it. Throws RangeError for what bounds one
+ * transaction of several.
+ */
+export function conversionOf({ sellToken, buyToken, nonce }: SwapRequest): WrapOperation | undefined {
+  if (![sellToken, buyToken].includes(ETH)) return undefined;
+  if (nonce !== undefined) throw new RangeError("a swap with ETH is several transactions: give no nonce");
+  return sellToken === ETH ? "wrap" : "unwrap";
+}
 
 /**
  * What to swap. Amounts in smallest units, fees in wei. A token is an address. "ETH" is taken by the

@@ -1,46 +1,30 @@
-/** Requests for quotes that pass the checks, are accepted, fresh, and covered by balance and allowance. */
-import type { ApprovalSent, Approved } from "./approvals.js";
-import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
-import { FEE_HEADROOM, FEE_MULTIPLE, FRESH_S, SETTLERS } from "./generated/rules.js";
-import { judgeQuote, mostBps, needsReference, requireConsent } from "./loss.js";
+/** Requests for quotes that pass the checks. */
+import { NonceMismatch, UnsafeQuote } from "./flow-errors.js";
+import { FEE_HEADROOM, FEE_MULTIPLE, SETTLERS } from "./generated/rules.js";
+import { needsReference } from "./loss.js";
 import {
   CHAIN_ID,
   LATEST,
   allowanceData,
-  allowanceOf,
   answered,
   balanceData,
-  balanceOf,
   baseFee,
-  blockSince,
   etherCall,
   isAddress,
-  latestBlock,
-  newestBlock,
   nonceCall,
   nonceOf,
-  requireEth,
   requireMainnet,
   view,
   viewCall,
 } from "./node.js";
-import type { Funds } from "./open-orders.js";
 import { BACKENDS, type Context } from "./polling.js";
 import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, type SwapTerms } from "./quote-checks.js";
-import { textOf, type Json } from "./reading.js";
-import { oneMoment, readAhead, type RpcCall } from "./rpc-batch.js";
-import type { Signer } from "./signing.js";
+import { textOf } from "./reading.js";
+import { readAhead, type RpcCall } from "./rpc-batch.js";
 import { send, type Call, type Transport } from "./transport.js";
 import type { SwapQuote, TransactionParams } from "./types.js";
 
-const MOST_QUOTES = 10;
-/** Most approvals in one swap; each fresh quote may name another source's router. */
-const MOST_ROUTERS = 5;
 const LAGGING_QUOTES = 5;
-
-export type QuoteWatch = (
-  event: { quote: SwapQuote } | { approvalSent: ApprovalSent } | { approved: Approved },
-) => void;
 
 export const swapQuoteCall = (request: SwapTerms): Call<SwapQuote> => ({
   path: "/quote",
@@ -56,100 +40,9 @@ export const swapQuoteCall = (request: SwapTerms): Call<SwapQuote> => ({
   answer: "SwapQuoteEnvelope",
 });
 
-/** An accepted quote, and what the own node shows of the wallet, with its latest block then. */
-interface AcceptedQuote {
-  readonly quote: SwapQuote;
-  readonly funds: Funds | undefined;
-  readonly head: Json | undefined;
-}
-
-/**
- * Return a quote whose router may move the sell amount, the approvals that were mined for it, and the
- * block on which it was planned. An approval takes time and a nonce, so a fresh quote follows each.
- * Throws QuoteDeclined.
- */
-export async function approvedQuote(
-  context: Context,
-  request: SwapTerms,
-  signer: Signer,
-  watch: QuoteWatch,
-): Promise<{ quote: SwapQuote; approvals: Approved[]; head: Json | undefined }> {
-  const approvals: Approved[] = [];
-  for (let round = 0; round < MOST_ROUTERS; round += 1) {
-    const { quote, funds, head } = await freshQuote(context, request, watch, newestBlock(approvals));
-    const { dexRoute } = quote;
-    if (!funds) return { quote, approvals, head };
-    const { requireEnoughBehind } = await import("./open-orders.js");
-    await requireEnoughBehind(context, request, quote, funds);
-    const allowed = funds.allowance;
-    if (allowed >= BigInt(quote.sellAmount)) return { quote, approvals, head };
-    const { approve, requireMayApprove } = await import("./approvals.js");
-    await requireMayApprove(context, request, quote, allowed);
-    approvals.push(...(await approve(context, request, dexRoute.target, allowed, signer, watch)));
-  }
-  throw new QuoteDeclined("each fresh quote chose a router that was not approved yet");
-}
-
-/** Refuse a swap above the balance, which it returns: before an approval costs gas, and after it. */
-async function requireFunds({ io }: Context, request: SwapTerms, quote: SwapQuote): Promise<bigint> {
-  const { sellToken, wallet } = request;
-  const sellAmount = BigInt(quote.sellAmount);
-  const held = await balanceOf(io, sellToken, wallet);
-  if (held < sellAmount)
-    throw new QuoteDeclined(`the wallet holds ${held} of ${sellAmount} smallest units of the sell token`);
-  await requireEth(io, wallet, quote.mevProtection.transactionParams);
-  return held;
-}
-
-/**
- * Request a quote that passes the checks, is accepted, and has not expired. `accept` may take long:
- * if the quote is then too old, a new one is requested and passed to it.
- */
-async function freshQuote(
-  context: Context,
-  request: SwapTerms,
-  watch: QuoteWatch,
-  since: number,
-): Promise<AcceptedQuote> {
-  for (let round = 0; round < MOST_QUOTES; round += 1) {
-    const io = oneMoment(context.io);
-    const now = { ...context, io };
-    const quote = await safeQuote(now, request);
-    const came = io.seconds();
-    watch({ quote });
-    if (request.atLeast !== undefined && BigInt(quote.minBuyAmount) < request.atLeast)
-      throw new QuoteDeclined(`the minimum ${quote.minBuyAmount} is below ${request.atLeast}`);
-    const { confirm, atLeast, slippageBps } = request;
-    const reference = compares(io, request) ? await import("./reference-price.js") : undefined;
-    const loss = judgeQuote(quote, slippageBps, await reference?.requireFair(now, quote, request));
-    const consent = () => requireConsent(loss, mostBps(request), quote, confirm, atLeast !== undefined);
-    if (!confirm) await consent();
-    const facts = await covered(now, request, quote, since);
-    if (request.accept && !(await request.accept(quote))) throw new QuoteDeclined("the quote was not accepted");
-    if (confirm) await consent();
-    if (io.seconds() - came <= FRESH_S) return { quote, ...facts };
-  }
-  throw new QuoteDeclined("each quote grew old before it was accepted");
-}
-
-const compares = (io: Transport, request: SwapTerms) =>
+/** Whether a quote of the request is compared with a reference price. */
+export const compares = (io: Transport, request: SwapTerms) =>
   request.maxImpactPercent !== undefined || (io.hasNode && needsReference(request));
-
-/** Return what the own node shows, at block `since` or later; nothing without one. Throws QuoteDeclined. */
-async function covered(
-  context: Context,
-  request: SwapTerms,
-  quote: SwapQuote,
-  since: number,
-): Promise<Omit<AcceptedQuote, "quote">> {
-  const { io } = context;
-  if (!io.hasNode) return { funds: undefined, head: undefined };
-  const balance = await requireFunds(context, request, quote);
-  const head = await latestBlock(io, since);
-  const block = await blockSince(io, since);
-  const allowance = await allowanceOf(io, quote.sellToken, request.wallet, quote.dexRoute.target, block);
-  return { funds: { balance, allowance, usedNonces: await nonceOf(io, request.wallet, "latest") }, head };
-}
 
 /** What the plan of a quote reads at the caller's own node, as far as it is known. */
 async function planReads(io: Transport, quote: SwapQuote, request: SwapTerms): Promise<RpcCall[]> {
@@ -171,7 +64,7 @@ async function planReads(io: Transport, quote: SwapQuote, request: SwapTerms): P
 }
 
 /** Request a quote; repeat while the service's node is behind the caller's own node. */
-async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuote> {
+export async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuote> {
   const { io, polling } = context;
   for (let attempt = 1; ; attempt += 1) {
     const quote = await send(io, swapQuoteCall(request));

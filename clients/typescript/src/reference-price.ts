@@ -1,9 +1,8 @@
 /** Chainlink's prices from the caller's own node: no other check detects a bad price. */
 import { QuoteDeclined } from "./flow-errors.js";
 import { PRICE_FEEDS, WETH } from "./generated/rules.js";
-import { judgeQuote, mostBps, requireConsent } from "./loss.js";
+import { judgeQuote, type Loss } from "./loss.js";
 import { answered, baseFee, latestBlock, view, viewCall } from "./node.js";
-import type { Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
 import { quantity, textOf, word } from "./reading.js";
 import type { RpcCall } from "./rpc-batch.js";
@@ -17,7 +16,7 @@ const MOST_DECIMALS = 77n;
 const PERCENT = 10n ** 12n;
 
 /** Prices in 10^-8 USD per whole token, and the value of the sell amount in the buy token. */
-interface Reference {
+export interface Reference {
   readonly sellUsd: bigint;
   readonly sellDecimals: bigint;
   readonly fair: bigint;
@@ -28,11 +27,14 @@ const inPercent = (value: bigint) => Number(value) / Number(PERCENT);
 const shown = (value: bigint) => (Number(value / 10n ** 8n) / 1e4).toFixed(2);
 
 /** Return the reference of a swap; undefined if a token has no feed, or a price is stale. */
-async function reference(context: Context, sell: string, buy: string, amount: bigint): Promise<Reference | undefined> {
-  const { io } = context;
+export async function findReference(
+  io: Transport,
+  { sellToken: sell, buyToken: buy }: SwapTerms,
+  amount: bigint,
+): Promise<Reference | undefined> {
   const prices: bigint[] = [];
   for (const token of [sell, buy]) {
-    const price = await priceOf(context, token);
+    const price = await priceOf(io, token);
     if (price === undefined) return undefined;
     prices.push(price);
   }
@@ -49,12 +51,16 @@ const DECIMALS = "0x313ce567";
 const feedOf = (token: string) =>
   (PRICE_FEEDS as Record<string, readonly [string, number]>)[token.toLowerCase()];
 
-/** What `requireFair` and `recheckWithGas` read beside the latest block. */
-export const referenceReads = ({ sellToken, buyToken }: SwapTerms): RpcCall[] => [
-  ...[sellToken, buyToken, WETH].flatMap((token) => {
+/** The calls of the feeds of those tokens that have one. */
+export const feedReads = (...tokens: readonly string[]): RpcCall[] =>
+  tokens.flatMap((token) => {
     const feed = feedOf(token);
     return feed ? [viewCall(feed[0], ROUND)] : [];
-  }),
+  });
+
+/** What `findReference`, and the price of the gas, read beside the latest block. */
+export const referenceReads = ({ sellToken, buyToken }: SwapTerms): RpcCall[] => [
+  ...feedReads(sellToken, buyToken, WETH),
   ...[sellToken, buyToken].map((token) => viewCall(token, DECIMALS)),
 ];
 
@@ -65,7 +71,7 @@ async function decimalsOf(io: Transport, token: string): Promise<bigint | undefi
 }
 
 /** Return a token's price in 10^-8 USD; undefined without a feed, or if it is stale, invalid or reverts. */
-async function priceOf({ io }: Context, token: string): Promise<bigint | undefined> {
+async function priceOf(io: Transport, token: string): Promise<bigint | undefined> {
   const found = feedOf(token);
   if (!found) return undefined;
   const [feed, heartbeatS] = found;
@@ -86,51 +92,46 @@ function below(quote: SwapQuote, slippageBps: number, { fair }: Reference): bigi
   return (100n * PERCENT * (whole - BigInt(quote.minBuyAmount) * BPS)) / whole;
 }
 
+/** The same in percent; undefined without a reference. */
+export const belowPercent = (quote: SwapQuote, slippageBps: number, found: Reference | undefined) =>
+  found && inPercent(below(quote, slippageBps, found));
+
 /**
  * Decline a quote that is further below the reference than `maxImpactPercent`. Without a reference, a
- * quote is declined unless `atLeast` is set. Return the distance in percent. Throws QuoteDeclined.
+ * quote is declined unless `atLeast` is set. Throws QuoteDeclined.
  */
-export async function requireFair(
-  context: Context,
-  quote: SwapQuote,
-  request: SwapTerms,
-): Promise<number | undefined> {
-  const { maxImpactPercent: most, sellToken, buyToken } = request;
-  const sellAmount = BigInt(quote.sellAmount);
-  const found = context.io.hasNode ? await reference(context, sellToken, buyToken, sellAmount) : undefined;
+export function requireFair(quote: SwapQuote, request: SwapTerms, found: Reference | undefined): void {
+  const { maxImpactPercent: most } = request;
   if (!found && most !== undefined && request.atLeast === undefined)
     throw new QuoteDeclined(
       "there is no fresh Chainlink price of both tokens at a node of yours to compare the quote with",
       ": give atLeast, the smallest amount you would take",
     );
-  if (!found) return undefined;
+  if (!found || most === undefined) return;
   const gap = below(quote, request.slippageBps, found);
-  if (most !== undefined && gap > percent(most))
+  if (gap > percent(most))
     throw new QuoteDeclined(
       `the quote is ${shown(gap)} % below Chainlink's prices at your node, more than ${most} %`,
       ": sell less at once, or allow more with maxImpactPercent",
     );
-  return inPercent(gap);
 }
 
 /**
- * Judge the quote again with the gas of the trial, at the current base fee. What was accepted with the
- * service's figures is not asked again. Throws QuoteDeclined.
+ * Return the loss with so much gas, at the current base fee of the own node; undefined if Chainlink's ETH
+ * price is missing. Throws QuoteDeclined.
  */
-export async function recheckWithGas(
-  context: Context,
+export async function lossWithGas(
+  io: Transport,
   quote: SwapQuote,
   request: SwapTerms,
-  gasUsed: bigint | undefined,
-): Promise<void> {
-  const { maxImpactPercent: most, sellToken, buyToken, slippageBps } = request;
-  const sellAmount = BigInt(quote.sellAmount);
-  if (gasUsed === undefined) return;
-  const found = await reference(context, sellToken, buyToken, sellAmount);
-  const ether = found && (await priceOf(context, WETH));
-  if (!found || ether === undefined) return;
-  const cost = gasUsed * (await baseFee(context.io));
-  const sold = sellAmount * found.sellUsd * 10n ** 18n;
+  found: Reference,
+  gasUsed: bigint,
+): Promise<Loss | undefined> {
+  const { maxImpactPercent: most, slippageBps } = request;
+  const ether = await priceOf(io, WETH);
+  if (ether === undefined) return undefined;
+  const cost = gasUsed * (await baseFee(io));
+  const sold = BigInt(quote.sellAmount) * found.sellUsd * 10n ** 18n;
   const gas = (100n * PERCENT * cost * ether * 10n ** found.sellDecimals) / sold;
   const distance = below(quote, slippageBps, found);
   if (most !== undefined && distance + gas > percent(most))
@@ -139,8 +140,5 @@ export async function recheckWithGas(
         ` your node, more than ${most} %`,
       ": swap more at once, wait for a lower base fee, or allow more with maxImpactPercent",
     );
-  const before = judgeQuote(quote, slippageBps, inPercent(distance));
-  const now = judgeQuote(quote, slippageBps, inPercent(distance), inPercent(gas));
-  if (now.bps <= before.bps) return;
-  await requireConsent(now, mostBps(request), quote, request.confirm, request.atLeast !== undefined);
+  return judgeQuote(quote, slippageBps, inPercent(distance), inPercent(gas));
 }

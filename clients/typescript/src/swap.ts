@@ -3,16 +3,15 @@ import type { ApprovalSent, Approved } from "./approvals.js";
 import { ApiError } from "./errors.js";
 import type { OutcomeWatch } from "./finality.js";
 import type { Outcome, Submitted } from "./flow-errors.js";
-import { needsReference } from "./loss.js";
 import { newestBlock, received } from "./node.js";
 import { judgeRecord } from "./order-end.js";
 import { orderOf, throwOutcome } from "./outcome.js";
-import { followOrder, patienceOf, remember, retryTransient, type Context } from "./polling.js";
+import { approvedPlan, requireConsentAgain, tried } from "./plan.js";
+import { followOrder, patienceOf, remember, requireTradeScope, retryTransient, type Context } from "./polling.js";
 import { type SwapTerms } from "./quote-checks.js";
-import { approvedQuote } from "./quoting.js";
-import { oneMoment } from "./rpc-batch.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import type { SwapSimulation } from "./simulation.js";
+import type { SwapPlan } from "./swap-plan.js";
 import { send, type Call, type Transport } from "./transport.js";
 import type { Hex, OrderStatus, Schemas, SwapOrder, SwapQuote } from "./types.js";
 
@@ -22,6 +21,7 @@ const THREAT_SCORE: Record<string, number> = { LOW: 20, MEDIUM: 55, HIGH: 90 };
 /** What a swap reports while it runs; exactly one member is present. */
 export type SwapEvent =
   | { readonly quote: SwapQuote }
+  | { readonly plan: SwapPlan }
   | { readonly approvalSent: ApprovalSent }
   | { readonly approved: Approved }
   | { readonly simulation: SwapSimulation }
@@ -153,19 +153,6 @@ function submit(
   });
 }
 
-export const usageCall: Call<Schemas["UsageResponse"]> = { path: "/mev/usage", answer: "UsageEnvelope" };
-
-/**
- * Refuse an API key that can request quotes but submit no order: the service would refuse the signed
- * swap, after an approval was paid for.
- */
-async function requireTradeScope(context: Context): Promise<void> {
-  const { scope } = await retryTransient(context, () => send(context.io, usageCall));
-  if (scope !== "read") return; // an older service does not send it
-  const message = `this API key has the scope ${scope}; the operation needs trade`;
-  throw new ApiError({ error: "FORBIDDEN", message, details: { scope, required: "trade" } }, 403);
-}
-
 /**
  * Run the whole flow. A reverted or cancelled order is a result, not an error. Throws ApiError
  * FORBIDDEN before anything is signed if the key may not trade,
@@ -180,16 +167,14 @@ export async function swap(
 ): Promise<SwapResult> {
   const { io, polling } = context;
   // loaded before anything is signed: a swap must not fail for it after an approval was paid
-  const trial = io.hasNode ? await import("./simulation.js") : undefined;
+  if (io.hasNode) await import("./simulation.js");
   await requireTradeScope(context);
-  const { quote, approvals, head } = await approvedQuote(context, request, signer, watch);
-  if (trial) {
-    const prices = needsReference(request) ? await import("./reference-price.js") : undefined;
-    const now = { ...context, io: oneMoment(io) };
-    const beside = prices?.referenceReads(request) ?? [];
-    const simulation = await trial.simulateSwap(now.io, quote, request, newestBlock(approvals), head, beside);
-    await prices?.recheckWithGas(now, quote, request, simulation.gasUsed);
-    watch({ simulation });
+  const { plan, approvals } = await approvedPlan(context, request, signer, watch);
+  const { quote } = plan;
+  if (io.hasNode) {
+    const trial = await tried(context, plan, newestBlock(approvals));
+    if (trial.trial) watch({ simulation: trial.trial });
+    await requireConsentAgain(trial, plan.loss);
   }
   const transaction = toSign(quote.mevProtection.transactionParams);
   const signed = await sign(transaction, signer, request.wallet);

@@ -26,6 +26,7 @@ import { requireNoOpenOrder } from "./open-orders.js";
 import { throwOutcome } from "./outcome.js";
 import { retryTransient, type Context } from "./polling.js";
 import { wrapFaults } from "./params.js";
+import { requireCost, type SwapTerms } from "./quote-checks.js";
 import { checkFee } from "./quoting.js";
 import { oneMoment, readAhead } from "./rpc-batch.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
@@ -92,6 +93,12 @@ export function toWei(amount: string): bigint {
   return wei;
 }
 
+/** Wei as a decimal ETH amount. */
+export function fromWei(wei: bigint): string {
+  const text = String(wei).padStart(19, "0");
+  return `${text.slice(0, -18)}.${text.slice(-18)}`.replace(/\.?0+$/, "");
+}
+
 /** Refuse a quote that is not exactly the requested conversion. Throws UnsafeQuote. */
 export function checkWrapQuote(quote: WrapQuote, operation: WrapOperation, amount: string): void {
   const found = wrapFaults(quote, operation, toWei(amount));
@@ -104,6 +111,26 @@ export const wrapQuoteCall = (operation: WrapOperation, amount: string, userAddr
   member: "quote",
   answer: "WrapQuoteEnvelope",
 });
+
+/**
+ * The most that the gas of a conversion may cost, in wei, by its own checked quote. Throws UnsafeQuote, and
+ * QuoteDeclined for more than the request allows.
+ */
+export async function plannedGas(
+  context: Context,
+  operation: WrapOperation,
+  wei: bigint,
+  { wallet, maxFeeWei }: SwapTerms,
+): Promise<bigint> {
+  const amount = fromWei(wei);
+  const quote = await send(context.io, wrapQuoteCall(operation, amount, wallet));
+  checkWrapQuote(quote, operation, amount);
+  const params = quote.mevProtection.transactionParams;
+  await checkFee(context, params);
+  const cost = BigInt(params.gasLimit) * BigInt(params.maxFeePerGas);
+  requireCost(cost, maxFeeWei, `the gas of the ${operation}`);
+  return cost;
+}
 
 /** Submit a signed quote; repeating it creates no second order. Throws TransactionHashMismatch. */
 export async function submitWrap(io: Transport, quote: WrapQuote, signedTransaction: Hex): Promise<WrapOrder> {

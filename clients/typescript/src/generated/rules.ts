@@ -222,6 +222,8 @@ export const ABSURD_FEE = 10000000000000n;
 
 export const MAX_FEE_WEI = 50000000000000000n;
 
+export const FROM_ZERO_GAS = 105100n;
+
 export const FEE_MULTIPLE = 10n;
 
 export const FEE_HEADROOM = 10000000000n;
