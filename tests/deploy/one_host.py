@@ -70,7 +70,8 @@ class Hosts:
         for text, own in self.places.items():
             lines = lines.replace(text, own)
         data = self.data(host if host.startswith("db") else "db1")
-        lines = lines.replace("/var/lib/postgresql/17", str(data.parent))
+        for folder in ("/var/lib/postgresql/17", "/etc/postgresql/17"):
+            lines = lines.replace(folder, str(data.parent))
         variables = {"DATA": str(data), "PGHOST": str(data.parent), **self.variables, **more}
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", lines], cwd=self.folder, env=variables,
@@ -125,6 +126,7 @@ def _lay_out(folder: Path, programs: Path, user: str | None) -> None:
         (folder / name).mkdir()
     for name in ("deploy", "requirements"):
         shutil.copytree(ROOT / name, folder / name)
+        (folder / name).chmod(0o700)  # as below /root
     as_postgres = f"setpriv --reuid={user} --regid={user} --clear-groups" if user else ""
     texts = {
         "sudo": _SUDO.format(as_postgres=as_postgres),
@@ -150,12 +152,13 @@ def _places(folder: Path, user: str | None, port: int, redis_url: str) -> dict[s
         "--host=db2.example": f"--host={folder}/db2",
         "/usr/local/lib/quietswap": f"{folder}/lib",
         "/var/backups/quietswap": f"{folder}/var/backups",
+        "/var/lib/postgresql/.pgpass": f"{folder}/var/.pgpass",
         "--owner=postgres --group=postgres": f"--owner={user} --group={user}" if user else "",
         "/etc/systemd/system": f"{folder}/units",
         "/etc/quietswap": f"{folder}/etc",
         "/opt/": f"{folder}/opt/",
         "http://127.0.0.1:8080": f"http://127.0.0.1:{port}",
-        "unix:///run/valkey/valkey.sock": redis_url,
+        "redis://127.0.0.1:6379/0": redis_url,
     }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from stat import S_IMODE
 
 import pytest
 
@@ -116,6 +117,9 @@ def _install(week: Week) -> None:
     *_, printed = week.section("Install")
     [week.api_key] = re.findall(r"qs_[0-9a-f]{64}", printed)
     assert '"ok":true' in printed.replace(" ", "")
+    secrets = week.hosts.folder / "etc/secrets"
+    modes = {file.name: S_IMODE(file.stat().st_mode) for file in secrets.iterdir()}
+    assert modes["owner_database"] == 0o600, "the service must not read it"
 
 
 def _back_up_and_restore(week: Week, desk: ApiClient) -> None:
@@ -142,7 +146,7 @@ def _back_up_and_restore(week: Week, desk: ApiClient) -> None:
     [printed] = week.section("Restore", blocks=slice(3, None), HASH=orders[1]["txHash"])
     [order_id] = re.findall(r"txn_\w+", printed)
     assert desk.follow(order_id)["txHash"] == orders[1]["txHash"]
-    week.section("Install", blocks=slice(1, 2))
+    week.section("Install", blocks=slice(2, 3))
     week.section("Backup", blocks=slice(1))
 
 
@@ -206,6 +210,8 @@ def _lose_the_node(week: Week, desk: ApiClient) -> None:
     week.hosts.run("app", "systemctl reload quietswap")
     week.until_reloaded(loads + 1)
     refused(desk.ask_quote(desk.wallet()), 503, "SERVICE_UNAVAILABLE")
-    week.section("Dead node")
+    [printed] = week.section("Dead node")
+    assert "warning: node.urls, number 1:" in printed
+    assert "node.urls, number 2:" not in printed.replace("number 2: from", "")
     week.until_reloaded(loads + 2)
     _confirmed(desk)

@@ -1,4 +1,4 @@
-"""The two roles of `deploy/postgresql/roles.sql`: one migrates, the other can alter no table."""
+"""The roles of `deploy/postgresql/roles.sql`: one migrates, the other can alter no table."""
 
 import subprocess
 from pathlib import Path
@@ -19,7 +19,7 @@ _FILE = Path(__file__).parents[2] / "deploy/postgresql/roles.sql"
 @pytest.fixture
 def with_roles(postgres: PostgresCluster) -> PostgresCluster:
     programs, _ = postgres_programs()
-    passwords = {"OWNER_PASSWORD": "one", "SERVE_PASSWORD": "other"}
+    passwords = {"OWNER_PASSWORD": "one", "SERVE_PASSWORD": "other", "REPLICA_PASSWORD": "third"}
     options = ["-h", str(postgres.folder), "-U", "postgres", "--set", "ON_ERROR_STOP=1"]
     subprocess.run([programs / "psql", *options, "-f", _FILE], env=passwords, check=True)
     return postgres

@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     "--check", is_flag=True, help="Validate settings and TLS files without a connection, and stop."
 )
 @click.option("--stores", is_flag=True, help="With --check: connect to database and Redis, too.")
-@click.option("--node", is_flag=True, help="With --check: read and simulate as a quote does, too.")
+@click.option(
+    "--node",
+    is_flag=True,
+    help="With --check: read and simulate at each node as a quote does, too.",
+)
 @click.option("--json", "as_json", is_flag=True, help="With --check: one JSON object.")
 def serve(
     settings_path: Path | None, check: bool, stores: bool, node: bool, as_json: bool, **given: Any

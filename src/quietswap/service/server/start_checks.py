@@ -176,10 +176,27 @@ def _check_folder(file: Path) -> None:
 
 
 def node_findings(settings: Settings) -> tuple[list[str], list[str]]:
-    """Read and simulate as a quote does. Return faults and warnings, one line each.
+    """Read and simulate as a quote does, at each node alone. Return faults and warnings, as lines.
 
     A fault is why the service cannot quote with these nodes; a warning is for the operator to mend.
     """
+    faults: dict[str, str] = {}
+    warnings: dict[str, None] = {}
+    several = len(settings.node.urls) > 1
+    for number, url in enumerate(settings.node.urls, 1):
+        name = f"node.urls, number {number}" if several else "node.urls"
+        alone = msgspec.structs.replace(settings.node, urls=(url,))
+        fault, notices = _tried_node(msgspec.structs.replace(settings, node=alone))
+        warnings |= dict.fromkeys(notices)
+        if fault is not None:
+            faults[name] = fault
+    lines = [f"{name}: {fault}" for name, fault in faults.items()]
+    if len(faults) == len(settings.node.urls):
+        return lines, list(warnings)
+    return [], [*lines, *warnings]
+
+
+def _tried_node(settings: Settings) -> tuple[str | None, list[str]]:
     from quietswap.rules.chain.records import NodeUnavailable
     from quietswap.service.base.clock import SystemClock
     from quietswap.service.server.checks import try_quote
@@ -193,10 +210,10 @@ def node_findings(settings: Settings) -> tuple[list[str], list[str]]:
     try:
         fault, warnings = asyncio.run(ask())
     except NodeUnavailable as error:
-        return [f"node.urls: {error}"], []
+        return str(error), []
     if fault is None or not settings.quotes.require_verification:
-        return [], warnings
-    return [f"node.urls: no swap can be simulated, so none is quoted: {fault}"], warnings
+        return None, warnings
+    return f"no swap can be simulated, so none is quoted: {fault}", warnings
 
 
 def start_needs(settings: Settings) -> list[str]:
