@@ -19,6 +19,7 @@ ENDS = {
     "client/flows/cancel.py": "which of two transactions with one nonce, by finality.py",
     "client/flows/swap.py": "the result of a swap, by finality.py",
     "cli/output/order_end.py": "words, exit code and JSON of an OrderEnd",
+    "client/flows/trade.py": "what the end of a recorded step means for the one after it",
 }
 TYPESCRIPT_ENDS = {
     "finality.ts", "order-end.ts", "cancel.ts", "cancel-result.ts", "swap.ts", "flow-errors.ts",

@@ -26,12 +26,18 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
         super().__init__()
         self.path = _path("orders.jsonl")
         for sent in _lines("orders.jsonl", SubmittedTransaction):
-            self.data.setdefault(sent.order_id or "", sent)
+            self.data.setdefault(sent.order_id or sent.tx_hash, sent)
 
-    def __setitem__(self, order_id: str, sent: SubmittedTransaction) -> None:
-        """Keep it. Where the file cannot be written, warn: the order is submitted already."""
-        self.data[order_id] = sent
-        _append("orders.jsonl", sent, f"to cancel {order_id}, give --nonce {sent.nonce}")
+    def __setitem__(self, key: str, sent: SubmittedTransaction) -> None:
+        """Keep it by its order's id. Where the file cannot be written, warn: it is submitted.
+
+        By its hash it is not submitted yet: it is on the disk when this returns, or raises OSError.
+        """
+        if sent.order_id is None:
+            _write("orders.jsonl", sent, is_synced=True)
+        self.data[key] = sent
+        if sent.order_id is not None:
+            _append("orders.jsonl", sent, f"to cancel {key}, give --nonce {sent.nonce}")
 
 
 class SignedApproval(msgspec.Struct, frozen=True, rename="camel"):
@@ -79,13 +85,23 @@ def _lines(name: str, kind: type[T]) -> Iterator[T]:
 
 
 def _append(name: str, line: SubmittedTransaction | SignedApproval, without: str) -> None:
-    path = _path(name)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "ab", opener=lambda at, how: os.open(at, how, 0o600)) as file:
-            file.write(b"\n" * bool(file.tell()) + msgspec.json.encode(line))
+        _write(name, line)
     except OSError as error:
-        click.echo(f"careful: {path} was not written ({error.strerror}): {without}", err=True)
+        text = f"careful: {_path(name)} was not written ({error.strerror}): {without}"
+        click.echo(text, err=True)
+
+
+def _write(
+    name: str, line: SubmittedTransaction | SignedApproval, *, is_synced: bool = False
+) -> None:
+    path = _path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "ab", opener=lambda at, how: os.open(at, how, 0o600)) as file:
+        file.write(b"\n" * bool(file.tell()) + msgspec.json.encode(line))
+        if is_synced:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def state_home() -> Path:

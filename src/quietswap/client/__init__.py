@@ -22,6 +22,7 @@ from quietswap.client.flows.approvals import ApprovalSent as ApprovalSent
 from quietswap.client.flows.approvals import Approved as Approved
 from quietswap.client.flows.cancel import CancelRequest as CancelRequest
 from quietswap.client.flows.cancel import CancelResult as CancelResult
+from quietswap.client.flows.ether_swap import TradeResult as TradeResult
 from quietswap.client.flows.finality import OrderEnd as OrderEnd
 from quietswap.client.flows.finality import OutcomeWatch as OutcomeWatch
 from quietswap.client.flows.finality import SubmittedTransaction as SubmittedTransaction
@@ -34,6 +35,8 @@ from quietswap.client.flows.simulation import SwapSimulation as SwapSimulation
 from quietswap.client.flows.swap import SwapResult as SwapResult
 from quietswap.client.flows.swap_plan import PlannedApproval as PlannedApproval
 from quietswap.client.flows.swap_plan import SwapPlan as SwapPlan
+from quietswap.client.flows.trade import Terms as Terms
+from quietswap.client.flows.trade import TradeStep as TradeStep
 from quietswap.client.flows.wrap import WETH as WETH
 from quietswap.client.flows.wrap import WrapRequest as WrapRequest
 from quietswap.client.flows.wrap import WrapResult as WrapResult

@@ -10,15 +10,15 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, get_args
 
 from quietswap.client import api_calls
 from quietswap.client.api_calls import MEV, ApiCall, page_query, segment
-from quietswap.client.errors import StatusContradiction
 from quietswap.client.flows import cancel as cancel_flow
-from quietswap.client.flows import finality
+from quietswap.client.flows import ether_swap, finality
 from quietswap.client.flows import plan as plan_flow
 from quietswap.client.flows import submission_outcome as outcome
 from quietswap.client.flows import swap as swap_flow
 from quietswap.client.flows import wrap as wrap_flow
 from quietswap.client.flows.cancel import CancelRequest, CancelResult
 from quietswap.client.flows.effects import Flow, perform, run, run_async
+from quietswap.client.flows.ether_swap import TradeResult
 from quietswap.client.flows.finality import OrderEnd, SignedOrders
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
@@ -278,25 +278,14 @@ class Methods:
     def _to_end(
         self, order_id: str, watch: Callable[[order_api.OrderStatusResponse], None]
     ) -> Flow[OrderEnd]:
-        def tell(event: order_api.OrderStatusResponse | finality.OutcomeWatch) -> None:
-            if isinstance(event, order_api.OrderStatusResponse):
-                watch(event)
-
-        return outcome.end_of_order(
-            order_id, self.orders.get(order_id), self.polling, tell, has_node=self._has_node
-        )
+        own, tell = self.orders.get(order_id), outcome.statuses(watch)
+        return outcome.end_of_order(order_id, own, self.polling, tell, has_node=self._has_node)
 
     def _followed(
         self, order_id: str, watch: Callable[[order_api.OrderStatusResponse], None]
     ) -> Flow[order_api.OrderStatusResponse]:
         end = yield from self._to_end(order_id, watch)
-        own = self.orders.get(order_id)
-        if own is not None:
-            outcome.require_report(end, own)
-        elif end.is_contradicted:
-            raise StatusContradiction(
-                order_id, end.record.status, end.record.tx_hash or "without a hash"
-            )
+        outcome.require_report(end, self.orders.get(order_id))
         return end.record
 
     @_Method
@@ -306,16 +295,32 @@ class Methods:
         """Quote, approve if needed, sign, submit, and poll until the order ends.
 
         `watch` is called with each quote, approval, simulation, submission and status record. A
-        failed or cancelled order is a result.
+        failed or cancelled order is a result. With ETH the wrap before it or the unwrap after it is
+        signed, too, each recorded in `orders` before it is submitted; `resume` goes on with it.
 
         Before signing, raises UnsafeQuote and QuoteDeclined. Afterwards raises
         TransactionHashMismatch when the service names another transaction; StatusContradiction when
         the caller's own node contradicts the final status; AfterSubmission when the service refuses
         or fails after it received the signed bytes.
         """
-        return swap_flow.swap(
-            request, signer, self.polling, watch, self.orders, has_node=self._has_node
-        )
+        flow = ether_swap.swap_only if request.conversion else swap_flow.swap
+        return flow(request, signer, self.polling, watch, self.orders, has_node=self._has_node)
+
+    @_Method
+    def resume(
+        self,
+        tx_hash: str,
+        signer: Signer,
+        watch: swap_flow.Watch = _unwatched,
+        limits: SwapRequest | None = None,
+    ) -> Flow[TradeResult]:
+        """Go on with an interrupted swap with ETH, named by one of its recorded transactions.
+
+        What the own node shows as mined is never done again. Of `limits` all holds but tokens and
+        amounts. Raises QuoteDeclined, and what `swap` raises.
+        """
+        at = self.polling, watch, self.orders
+        return ether_swap.resume(tx_hash, signer, *at, limits=limits, has_node=self._has_node)
 
     @_Method
     def plan(self, request: SwapRequest, watch: swap_flow.Watch = _unwatched) -> Flow[SwapPlan]:
@@ -323,8 +328,7 @@ class Methods:
 
         The quote passed all checks. Without an approval to sign first, it is tried at the caller's
         own node. `refusal` is what `swap` would raise; what it would ask `confirm` is
-        `needs_consent`. With ETH it plans what `wrap`, `swap` of the WETH and `unwrap` sign.
-        Raises UnsafeQuote for a quote that nobody may sign.
+        `needs_consent`. With ETH it plans all steps. Raises UnsafeQuote.
         """
         return plan_flow.swap_plan(
             request, self.polling, watch, self.orders, has_node=self._has_node

@@ -383,6 +383,17 @@ class QuoteDeclined(ClientError):
         self.short = short
 
 
+class UnfinishedTrade(QuoteDeclined):
+    """An earlier swap of the same pair with ETH is unfinished; `trade` is its first transaction."""
+
+    def __init__(self, trade: str) -> None:
+        super().__init__(
+            f"a swap of this pair is unfinished since its transaction {trade}: go on with it by"
+            " resume (--resume), or begin another one with new_trade (--new); nothing was signed"
+        )
+        self.trade = trade
+
+
 class TransactionFailed(ClientError):
     """A transaction was mined and reverted."""
 

@@ -183,7 +183,7 @@ class Preparer:
             next_step = "prepare the swap again: it needs a new quote"
             return named | {"blockNumber": receipt.block_number, "next": next_step}
         if prepared.wrap is not None:
-            return named | await self._wrapped(prepared.wrap, signed)
+            return named | await self._wrapped(prepared.wrap[1], sent, signed)
         flow = self._cancelled if prepared.cancel is not None else self._swapped
         try:
             return named | await self.client.run(flow(prepared, signed, sent))
@@ -206,13 +206,11 @@ class Preparer:
         return order_named(order_id) | {"next": "follow_order"}
 
     async def _wrapped(
-        self, made: tuple[wrap_flow.WrapRequest, WrapQuoteResponse], signed: str
+        self, quote: WrapQuoteResponse, sent: SubmittedTransaction, signed: str
     ) -> dict[str, Any]:
-        request, quote = made
+        polling, has_node = self.client.polling, self.has_node
         result = await self.client.run(
-            wrap_flow.submit(
-                quote, request, signed, self.client.polling, lambda _: None, has_node=self.has_node
-            )
+            wrap_flow.submit(quote, sent, signed, polling, lambda _: None, has_node=has_node)
         )
         if result.receipt is None:
             return {"next": "list_orders with kind wrap: there is no node to read its receipt at"}

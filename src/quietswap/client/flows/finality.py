@@ -57,6 +57,10 @@ class SubmittedTransaction:
     """A signed transaction that was submitted; `what` names it in messages.
 
     A swap sells `sell_amount` smallest units of `sell_token`; None for anything else.
+
+    Of a swap with ETH, `trade` is the hash of its first transaction. That one has the terms of all:
+    it sells `sell_amount` of `sell_token` for `at_least` smallest units of `buy_token`, of which
+    one is "ETH".
     """
 
     what: str
@@ -66,10 +70,35 @@ class SubmittedTransaction:
     order_id: str | None = None
     sell_token: str | None = None
     sell_amount: int = 0
+    trade: str | None = None
+    buy_token: str | None = None
+    at_least: int = 0
 
 
 SignedOrders = MutableMapping[str, SubmittedTransaction]
-"""What the caller signed for each order, by order id."""
+"""What the caller signed for each order, by order id; of a swap with ETH by its hash, too."""
+
+
+def record(orders: SignedOrders, sent: SubmittedTransaction) -> None:
+    """Record a transaction by its hash before it is submitted. Raises QuoteDeclined.
+
+    A mapping that cannot keep it raises OSError: then nothing may be submitted.
+    """
+    try:
+        orders[sent.tx_hash] = sent
+    except OSError as error:
+        raise errors.QuoteDeclined(
+            f"{sent.what} was signed, but it cannot be recorded ({error}): it was not submitted"
+        ) from error
+
+
+Record = Callable[[SubmittedTransaction], SubmittedTransaction]
+"""Called with what was signed before it is submitted; returns it as it is recorded."""
+
+
+def unrecorded(sent: SubmittedTransaction) -> SubmittedTransaction:
+    """Return it: an order is recorded once the service names it."""
+    return sent
 
 
 def remember(orders: SignedOrders, sent: SubmittedTransaction) -> None:

@@ -32,7 +32,7 @@ from quietswap.client.flows.swap_plan import PlannedApproval, SwapPlan, WalletFa
 from quietswap.client.signing import Signer
 from quietswap.rules.amounts import format_units
 from quietswap.rules.contract.quotes import SwapQuoteResponse
-from quietswap.rules.safety.loss import Loss
+from quietswap.rules.safety.loss import Loss, together
 from quietswap.rules.tokens.token import WETH
 
 _MOST_QUOTES = 10
@@ -166,7 +166,11 @@ def _with_conversion(plan: SwapPlan) -> Flow[SwapPlan]:
     yield from quoting.check_fee(params)
     cost = int(params.max_gas_cost)
     require_cost(f"the gas of the {plan.conversion}", cost, request.max_fee_wei, MAX_FEE_OPTION)
-    return replace(plan, conversion_gas_wei=cost)
+    loss = yield from wrap.judged(answer, converted, has_node=True)
+    plan = replace(plan, conversion_gas_wei=cost, loss=together(plan.loss, loss))
+    if request.confirm is None:
+        _require_consent(plan)
+    return plan
 
 
 def _wallet_facts(quote: SwapQuoteResponse, request: SwapRequest, since: int) -> Flow[WalletFacts]:
@@ -388,12 +392,8 @@ def approved_plan(
 
     An approval takes time and a nonce, so a fresh quote follows each approval; it may name another
     router. Raises QuoteDeclined when balance or allowance is too low, or when the approval would
-    use the nonce of an open order, and for ETH. Raises the errors of `ensure_allowance`.
+    use the nonce of an open order. Raises the errors of `ensure_allowance`.
     """
-    if request.conversion:
-        raise QuoteDeclined(
-            "ETH is swapped as WETH: wrap it first, or unwrap what arrived; nothing was signed"
-        )
     approvals: list[approvals_flow.Approved] = []
     for _ in range(_MOST_ROUTERS):
         since = approvals_flow.newest_block(approvals)

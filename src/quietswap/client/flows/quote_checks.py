@@ -55,8 +55,9 @@ ROUTERS = frozenset(routers.ROUTERS)
 class SwapRequest:
     """What to swap. `sell_amount` is in smallest units.
 
-    A token is an address. "ETH" is taken by `quote` and `plan` of the client, whose answer is the
-    swap of its WETH: wrap it before that swap, or unwrap what arrived.
+    A token is an address, or "ETH": its WETH is quoted and planned, and `swap` wraps it before the
+    swap, or unwraps exactly what arrived. While an earlier swap of the same pair with ETH is
+    unfinished it is declined, unless `new_trade` begins another one.
 
     Without it (None) the least amount is sold whose minimum is `at_least`: `at_least` is then
     required, and so is `max_sell`, the most that may be sold. No quote bounds that amount, so the
@@ -99,6 +100,7 @@ class SwapRequest:
     confirm: Callable[[SwapQuoteResponse, Loss], bool] | None = None
     batch: bool = False
     max_sell: int | None = None
+    new_trade: bool = False
 
     def __post_init__(self) -> None:
         if self.approval not in get_args(Approval):
@@ -148,7 +150,7 @@ class SwapRequest:
         sell, buy = in_weth(self.sell_token), in_weth(self.buy_token)
         if self.conversion and sell.lower() == buy.lower():
             raise ValueError("ETH into WETH is a wrap, and WETH into ETH an unwrap: no swap")
-        if self.conversion and (self.batch or self.nonce is not None):
+        if self.conversion and (self.batch or self.any_nonce or self.nonce is not None):
             raise ValueError("a swap with ETH is several transactions: give no nonce and no batch")
         return replace(self, sell_token=sell, buy_token=buy)
 

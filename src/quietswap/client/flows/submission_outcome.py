@@ -105,6 +105,18 @@ def _named(
     return error
 
 
+def statuses(
+    watch: Callable[[OrderStatusResponse], None],
+) -> Callable[[OrderStatusResponse | OutcomeWatch], None]:
+    """Return what calls `watch` with the status records only."""
+
+    def tell(event: OrderStatusResponse | OutcomeWatch) -> None:
+        if isinstance(event, OrderStatusResponse):
+            watch(event)
+
+    return tell
+
+
 def end_of_order(
     order_id: str,
     sent: SubmittedTransaction | None,
@@ -123,8 +135,16 @@ def end_of_order(
     raise AssertionError("the outcome is raised")
 
 
-def require_report(end: OrderEnd, sent: SubmittedTransaction) -> None:
-    """Do `require_certainty`. Raises MinedAnyway or NeverMined for an end that is not reported."""
+def require_report(end: OrderEnd, sent: SubmittedTransaction | None) -> None:
+    """Do `require_certainty`. Raises MinedAnyway or NeverMined for an end that is not reported.
+
+    Without `sent` nothing but a contradiction is raised, as StatusContradiction.
+    """
+    if sent is None:
+        if end.is_contradicted:
+            named = end.record.tx_hash or "without a hash"
+            raise errors.StatusContradiction(end.record.order_id, end.record.status, named)
+        return
     end.require_certainty(sent)
     if end.fate is not None and not end.record.is_terminal:
         reason = f"the service still reports {end.record.status}"

@@ -24,6 +24,7 @@ from quietswap.client.flows.polling import (
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.simulation import SwapSimulation
 from quietswap.client.flows.swap_plan import SwapPlan
+from quietswap.client.flows.trade import TradeStep
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.rules.contract import requests
 from quietswap.rules.contract.orders import (
@@ -47,6 +48,7 @@ Event = (
     | SwapOrderResponse
     | OrderStatusResponse
     | finality.OutcomeWatch
+    | TradeStep
 )
 Watch = Callable[[Event], None]
 
@@ -59,6 +61,9 @@ class SwapResult:
     transaction's receipt. It is None when the swap did not happen, or when the client has no node.
 
     `fate` is the outcome of the transaction at the caller's own node; None without a node.
+
+    Of a swap with ETH `trade` names it for `resume`, and `conversion` is the receipt of its wrap or
+    unwrap.
     """
 
     quote: SwapQuoteResponse
@@ -66,6 +71,8 @@ class SwapResult:
     status: OrderStatusResponse
     received: int | None
     fate: finality.TransactionOutcome | None = None
+    trade: str | None = None
+    conversion: node_calls.NodeReceipt | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -226,21 +233,44 @@ def swap(
     plan, approvals = yield from approved_plan(
         request, signer, polling, watch, orders, has_node=has_node
     )
+    return (
+        yield from sign_plan(
+            plan, signer, polling, watch, orders, approvals=approvals, has_node=has_node
+        )
+    )
+
+
+def sign_plan(
+    plan: SwapPlan,
+    signer: Signer,
+    polling: PollingPolicy,
+    watch: Watch,
+    orders: finality.SignedOrders,
+    *,
+    approvals: tuple[Approved, ...],
+    has_node: bool,
+    record: finality.Record = finality.unrecorded,
+) -> Flow[SwapResult]:
+    """Try an accepted plan at the own node, sign its swap, submit it, and follow it to its end.
+
+    `record` is called with what was signed before it is submitted.
+    """
     if has_node:
         trial = yield from tried(plan, newest_block(approvals))
         if trial.trial is not None:
             watch(trial.trial)
         require_consent_again(trial, plan.loss)
-    quote = plan.quote
-    params = quote.mev_protection.transaction_params
-    signed = sign(to_sign(params), signer, request.wallet)
-    sent = finality.SubmittedTransaction(
-        "the swap",
-        hash_of(signed),
-        request.wallet,
-        params.nonce or 0,
-        sell_token=request.sell_token,
-        sell_amount=int(quote.sell_amount),
+    quote, request = plan.quote, plan.request
+    signed = sign(to_sign(plan.params), signer, request.wallet)
+    sent = record(
+        finality.SubmittedTransaction(
+            "the swap",
+            hash_of(signed),
+            request.wallet,
+            plan.params.nonce or 0,
+            sell_token=request.sell_token,
+            sell_amount=int(quote.sell_amount),
+        )
     )
     try:
         order_id, interval, ends_in_s = yield from submit(quote, request, signed, polling, watch)
@@ -254,11 +284,16 @@ def swap(
         watch(finality.OutcomeWatch(f"the service reports {status.status}", sent, polling.doubt_s))
     end = yield from finality.judge_record(status, sent, polling, has_node=has_node)
     end.require_agreement(sent)
-    received = None
+    return _result(plan, approvals, end)
+
+
+def _result(plan: SwapPlan, approvals: tuple[Approved, ...], end: finality.OrderEnd) -> SwapResult:
+    """Return the result, whose record has what was signed."""
+    quote, request, received = plan.quote, plan.request, None
     if end.receipt is not None and end.confirmed:
         received = node_calls.received(end.receipt, request.buy_token, request.wallet)
     signed_params = msgspec.structs.replace(
-        status.order_params,
+        end.record.order_params,
         from_token=quote.sell_token,
         to_token=quote.buy_token,
         amount=str(int(quote.sell_amount)),

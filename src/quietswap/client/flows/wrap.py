@@ -76,7 +76,8 @@ class WrapRequest:
 
     A request whose gas may cost more than a tenth of the amount is declined. `max_loss_percent`
     accepts another share. With `confirm` it is not declined: it is called with the quote and its
-    loss after `accept`, and False declines it.
+    loss after `accept`, and False declines it. `max_fee_wei` is the highest gas cost (gas limit x
+    fee cap) to sign for; None sets no limit.
     """
 
     operation: WrapOperation
@@ -87,6 +88,7 @@ class WrapRequest:
     replace: bool = False
     max_loss_percent: Decimal | None = None
     confirm: Callable[[WrapQuoteResponse, Loss], bool] | None = None
+    max_fee_wei: int | None = None
 
     def __post_init__(self) -> None:
         if self.nonce is not None:
@@ -117,7 +119,10 @@ def to_wei(amount: str) -> int:
 
 
 def check_quote(quote: WrapQuoteResponse, request: WrapRequest) -> None:
-    """Refuse a quote that is not exactly the requested conversion. Raises UnsafeQuote."""
+    """Refuse a quote that is not exactly the requested conversion.
+
+    Raises UnsafeQuote, and QuoteDeclined if only its gas is above the limit.
+    """
     params, wei = quote.mev_protection.transaction_params, to_wei(request.amount)
     is_wrap = request.operation == "wrap"
     data = _DEPOSIT if is_wrap else _WITHDRAW + f"{wei:064x}"
@@ -133,9 +138,13 @@ def check_quote(quote: WrapQuoteResponse, request: WrapRequest) -> None:
     )
     if violations:
         raise UnsafeQuote(f"the quote has {', '.join(violations)}: not signed")
+    gas = f"the gas of the {request.operation}"
+    quote_checks.require_cost(
+        gas, int(params.max_gas_cost), request.max_fee_wei, quote_checks.MAX_FEE_OPTION
+    )
 
 
-def _judged(quote: WrapQuoteResponse, request: WrapRequest, *, has_node: bool) -> Flow[Loss]:
+def judged(quote: WrapQuoteResponse, request: WrapRequest, *, has_node: bool) -> Flow[Loss]:
     """Return what is lost for gas, by the own node's estimate and base fee.
 
     The service's figure counts only where it is higher. Without a node it is at least what the
@@ -228,7 +237,7 @@ def _with_facts(
         except NonceMismatch as error:
             mismatch = error
     quote = quote.with_nonce(nonce)
-    return quote, (yield from _judged(quote, request, has_node=has_node)), mismatch
+    return quote, (yield from judged(quote, request, has_node=has_node)), mismatch
 
 
 def _reads(
@@ -249,9 +258,15 @@ def _reads(
 
 
 def convert(
-    request: WrapRequest, signer: Signer, polling: PollingPolicy, watch: Watch, *, has_node: bool
+    request: WrapRequest,
+    signer: Signer,
+    polling: PollingPolicy,
+    watch: Watch,
+    *,
+    has_node: bool,
+    record: finality.Record = finality.unrecorded,
 ) -> Flow[WrapResult]:
-    """Run the whole flow.
+    """Run the whole flow; `record` is called with what was signed before it is submitted.
 
     Before signing, raises UnsafeQuote, NonceMismatch when the given nonce is used, and
     QuoteDeclined when an order of the wallet is open, `accept` returns False, or the balance is too
@@ -262,12 +277,14 @@ def convert(
     quote = yield from checked_wrap(request, polling, watch, has_node=has_node)
     params = quote.mev_protection.transaction_params
     signed = sign(to_sign(params), signer, request.wallet)
-    return (yield from submit(quote, request, signed, polling, watch, has_node=has_node))
+    what, nonce = f"the {request.operation}", params.nonce or 0
+    sent = record(finality.SubmittedTransaction(what, hash_of(signed), request.wallet, nonce))
+    return (yield from submit(quote, sent, signed, polling, watch, has_node=has_node))
 
 
 def submit(
     quote: WrapQuoteResponse,
-    request: WrapRequest,
+    sent: finality.SubmittedTransaction,
     signed: str,
     polling: PollingPolicy,
     watch: Watch,
@@ -275,8 +292,6 @@ def submit(
     has_node: bool,
 ) -> Flow[WrapResult]:
     """Submit a signed quote, and wait for its receipt at the caller's own node."""
-    what, nonce = f"the {request.operation}", quote.mev_protection.transaction_params.nonce or 0
-    sent = finality.SubmittedTransaction(what, hash_of(signed), request.wallet, nonce)
     try:
         order = yield from retry_transient(order_call(quote, signed), polling)
         require_same(sent.tx_hash, order.tx_hash)

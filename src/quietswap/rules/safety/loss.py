@@ -114,6 +114,13 @@ def judge(*, impact: int | None, reference: int | None, slippage: int, gas: int 
 _RANK = list(LossLevel).index
 
 
+def together(*losses: Loss) -> Loss:
+    """Return the judgement of several transactions: the worst level and share, and all causes."""
+    causes = tuple(dict.fromkeys(cause for loss in losses for cause in loss.causes))
+    level = max((loss.level for loss in losses), key=_RANK)
+    return Loss(level, max(loss.bps for loss in losses), causes)
+
+
 def level_of(bps: int) -> LossLevel:
     if bps >= TYPE_BPS:
         return LossLevel.TYPE
