@@ -23,7 +23,7 @@ Table = list[list[str]]
 def tables(answer: httpx.Response) -> list[tuple[str, Table]]:
     """Return the title of each chart with the rows of its table, the header first."""
     assert answer.status_code == 200, answer.text
-    found = re.findall(r"<details>.*?<caption>(.*?)</caption>(.*?)</details>", answer.text)
+    found = re.findall(r"<details>.*?<caption[^>]*>(.*?)</caption>(.*?)</details>", answer.text)
     return [
         (
             title,
@@ -153,9 +153,9 @@ async def test_the_node_over_time_and_now(office: Office, desk: httpx.AsyncClien
     assert found["Reorganisations"] == [["from (UTC)", "reorganisations"], [at, "1"]]
     page = text_of(await desk.get("/operator"))
     for said in (
-        "block of rpc#1 88, 2 behind, read 7 s ago",
-        "block of rpc#2 90, 0 behind, read 0 s ago",
-        "block of rpc#3 no answer",
+        "Block of rpc#1 88 2 behind, read 7 s ago",
+        "Block of rpc#2 90 0 behind, read 0 s ago",
+        "Block of rpc#3 no answer",
     ):
         assert said in page, said
 
@@ -164,7 +164,7 @@ async def test_without_figures_a_chart_says_so(desk: httpx.AsyncClient) -> None:
     for path, charts in (("", 4), ("/relay", 5), ("/node", 3), ("/sources", 8)):
         answer = await desk.get(f"/operator{path}")
         assert answer.text.count("none in this time") == charts
-        assert "<svg" not in answer.text
+        assert 'role="img"' not in answer.text
 
 
 def window(hours: int, step_ms: int = STEP_MS) -> FigureWindow:

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -289,6 +290,62 @@ async def test_the_overview_says_what_needs_attention(
         "source velora is paused by al: why",
     ):  # fmt: skip
         assert said in page, said
+
+
+async def test_the_overview_says_what_is_so_now(office: Office, desk: httpx.AsyncClient) -> None:
+    page = text_of(await desk.get("/operator"))
+    assert "Sources 0 of 2" in page, "no process reported"
+    assert "Open orders 0 none waits" in page
+    old = replace(stored_at(office, 1), created_at_ms=office.clock.now_ms() - 900_000)
+    await add(office, stored_at(office, 2), old)
+    office.clock.ms += 2000  # the figures of a day are kept so long
+    await count(
+        office,
+        (Measure.RELAY_OUTCOME, "MEV Blocker", "accepted", 0, 3),
+        (Measure.RELAY_OUTCOME, "Backup relay", "accepted", 0, 1),
+        (Measure.RELAY_OUTCOME, "Backup relay", "refused", 0, 1),
+        (Measure.SOURCE_OUTCOME, "velora", "answered", 0, 9),
+        (Measure.SOURCE_MS, "velora", "", 100, 9),
+        relays={"MEV Blocker": "closed", "Backup relay": "open", "Idle": "closed"},
+        sources={"kyberswap": "closed", "velora": "closed"},
+        nodes=[{"name": "rpc#1", "height": 21_480_119, "readAt": office.clock.now_ms()}],
+    )
+    answer = await desk.get("/operator")
+    for stat in (
+        "good Block of rpc#1 21,480,119 0 behind, read 0 s ago",
+        "bad Relay Backup relay 1 of 2 accepted in 24 h",
+        "good Relay Idle nothing sent in 24 h",
+        "good Relay MEV Blocker all 3 accepted in 24 h",
+        "good Sources 2 of 2 are asked by every process",
+        "warn Open orders 2 2 pending; the oldest for 15 min",
+    ):
+        assert stat in stats_of(answer)
+    assert "velora good 100 % 100 ms" in text_of(answer)
+    entry = AuditEntry("aud_x", 1, {}, "source_paused", {})
+    assert await office.storage.paused_sources.pause(PausedSource("velora", 1, "al", "why"), entry)
+    answer = await desk.get("/operator")
+    assert "warn Sources 1 of 2 are asked by every process" in stats_of(answer)
+    assert "velora paused 100 % 100 ms" in text_of(answer)
+
+
+def stats_of(answer: httpx.Response) -> list[str]:
+    """Return mark and text of each figure of the overview."""
+    parts = re.findall(r'<div class="stat">(.*?)</div>', answer.text)
+    marked = [re.sub(r'<b class="(\w+)"[^>]*>●', r"\1 ", part) for part in parts]
+    return [" ".join(unescape(re.sub(r"<[^>]+>", " ", part)).split()) for part in marked]
+
+
+def test_the_view_has_the_colours_of_the_wallet_page() -> None:
+    """One palette: each colour that both style sheets name is the same."""
+    root = Path(__file__).parents[2]
+    sheets = "src/quietswap/service/operator/assets/operator.css", "web/src/app.css"
+    view, page = (
+        dict(re.findall(r"(--[\w-]+): (.+);", (root / sheet).read_text("utf-8")))
+        for sheet in sheets
+    )
+    both = view.keys() & page.keys()
+    assert len(both) >= 18
+    assert {name: view[name] for name in both} == {name: page[name] for name in both}
 
 
 async def test_health_is_what_readyz_says(office: Office, desk: httpx.AsyncClient) -> None:

@@ -3,27 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from quietswap.rules.operator.operators import (
-    ProcessReport,
-)
-from quietswap.service.operator.value_text import age
-
-
-def heights(reports: Sequence[ProcessReport], now_ms: int) -> list[tuple[str, str]]:
-    """Return the block of each node by its latest reading in any process."""
-    nodes = node_rows(reports)
-    highest = max((node.height or 0 for node in nodes), default=0)
-    latest = {node.name: node for node in sorted(nodes, key=lambda node: node.read_at_ms or 0)}
-    return [
-        (
-            f"block of {name}",
-            "no answer"
-            if node.height is None
-            else f"{node.height}, {highest - node.height} behind"
-            f", read {age(now_ms - (node.read_at_ms or 0))} ago",
-        )
-        for name, node in latest.items()
-    ]
+from quietswap.rules.operator.operators import ProcessReport
 
 
 class NodeRow(NamedTuple):

@@ -11,6 +11,7 @@ import msgspec
 from markupsafe import Markup
 from starlette.responses import Response
 
+from quietswap import __version__
 from quietswap.rules.amounts import difference_bps, format_ether, format_units
 from quietswap.rules.operator.operators import OperatorSession
 from quietswap.rules.tokens.token import NATIVE
@@ -105,7 +106,7 @@ def _templates() -> "jinja2.Environment":
     )
     env.globals |= {one.__name__: one for one in (share, spread, age, listed, cents, moment)}
     env.globals |= {one.__name__: one for one in (difference_bps, format_ether, format_units)}
-    env.globals |= {"VIEWS": _VIEWS, "HOURS": HOURS, "NATIVE": NATIVE}
+    env.globals |= {"VIEWS": _VIEWS, "HOURS": HOURS, "NATIVE": NATIVE, "VERSION": __version__}
     env.globals["json"] = lambda value: msgspec.json.encode(value).decode()
     env.globals |= vars(env.get_template("macros.html").module)
     return env

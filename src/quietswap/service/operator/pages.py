@@ -27,16 +27,15 @@ from quietswap.rules.orders.order import OrderEventType
 from quietswap.service.base.clock import Clock
 from quietswap.service.operator import chart, common_charts
 from quietswap.service.operator.act import ActionRefused, ActionUnrecorded
-from quietswap.service.operator.node_rows import heights, node_rows
+from quietswap.service.operator.node_rows import node_rows
 from quietswap.service.operator.operator_parts import OperatorParts
+from quietswap.service.operator.overview_stats import LONG_OPEN_MS, MOST_LAG, stats
 from quietswap.service.operator.page import HOURS, OperatorOptions, PageRequest, page, redirect
 from quietswap.service.operator.value_text import age, cents, listed, share, spread
 
 _DAY_H = 24
 _CLIENTS, _ENTRIES = 25, 100
 """Clients on one page, and entries of the audit log."""
-_LONG_OPEN_MS = 600_000
-_MOST_LAG = 2
 _SHORT = "below its promise"
 _SOURCES = (
     Measure.SOURCE_OUTCOME, Measure.SOURCE_MS, Measure.SOURCE_CHECK, Measure.SOURCE_WON,
@@ -48,8 +47,7 @@ _RELAY = (
 )  # fmt: skip
 _NODE = (Measure.NODE_ERROR, Measure.TRACKER_LAG, Measure.REORG)
 _OVERVIEW = (
-    Measure.SOURCE_OUTCOME, Measure.SOURCE_CHECK, Measure.SOURCE_WON, Measure.RELAY_OUTCOME,
-    *_RELAY[2:], *_NODE,
+    *_SOURCES[:4], Measure.RELAY_OUTCOME, *_RELAY[2:], *_NODE,
 )  # fmt: skip
 Facts = list[tuple[str, str]]
 
@@ -114,24 +112,24 @@ class Views:
             parts.figures.reports(),
             parts.paused_sources.list(),
         )
-        counts = [
-            (status, f"{n}, the oldest for {age(window.until_ms - at)}")
-            for status, (n, at) in sorted(open_orders.items())
-        ]
+        names, paused_names = self.options.sources, {one.name for one in paused}
         outcomes = by_detail(window.of(Measure.SOURCE_OUTCOME))
         seconds, blocks = window.of(Measure.INCLUSION_S), window.of(Measure.INCLUSION_BLOCKS)
         return page(
             "overview.html",
             request=request,
             concerns=_concerns(health, open_orders, window, reports, paused),
-            now=(counts or [("open orders", "none")]) + heights(reports, window.until_ms),
+            stats=stats(reports, window, open_orders, {*names} - paused_names, names),
             charts=[
                 common_charts.orders_chart(window),
                 common_charts.inclusion_chart(window),
-                common_charts.won_chart(self.options.sources, window),
+                common_charts.won_chart(names, window),
                 common_charts.answers_chart(window),
             ],
             ends=_ends(window),
+            sources=[
+                _source_row(one, window, reports) | {"held": one in paused_names} for one in names
+            ],
             speed=[
                 ("acceptance to inclusion, median / p90 / p99", spread(distribution(seconds), "s")),
                 ("in blocks", spread(distribution(blocks), "blocks")),
@@ -177,10 +175,7 @@ class Views:
                 common_charts.won_chart(names, window),
                 chart.chart("Routes below their promise", "routes", window, short, stacked=True),
             ],
-            found=[
-                _source(one, window, reports) | {"name": one, "held": pause_of.get(one)}
-                for one in names
-            ],
+            found=[_source(one, window, reports) | {"held": pause_of.get(one)} for one in names],
         )
 
     async def _relay(self, request: PageRequest) -> Response:
@@ -320,7 +315,7 @@ def _concerns(
 ) -> list[str]:
     """Return in words what an operator should look at, the worst first."""
     concerns = [f"{name}: {check}" for name, check in health.checks.items() if check != "ok"]
-    concerns += [f"{name} took nothing: {words}" for name, words in health.warnings.items()]
+    concerns += [f"{name}: {words}" for name, words in health.warnings.items()]
     if not any(one.state.get("tracker") == "leading" for one in reports):
         concerns.append("no process that reports here follows the orders")
     unsafe = by_subject(row for row in window.of(Measure.SOURCE_CHECK) if row.detail == "unsafe")
@@ -329,12 +324,12 @@ def _concerns(
         for name, count in sorted(unsafe.items())
     ]
     for status, (count, oldest) in sorted(open_orders.items()):
-        if window.until_ms - oldest > _LONG_OPEN_MS:
+        if window.until_ms - oldest > LONG_OPEN_MS:
             waits = age(window.until_ms - oldest)
             concerns.append(f"an order is {status} for {waits} ({count} have this status)")
     lag = [row for row in window.of(Measure.TRACKER_LAG) if row.at_ms == window.slots[-1]]
     behind = max((row.value for row in lag), default=0)
-    if behind > _MOST_LAG:
+    if behind > MOST_LAG:
         concerns.append(f"the tracker was up to {behind} blocks behind in the current time slot")
     concerns += [f"source {one.name} is paused by {one.paused_by}: {one.reason}" for one in paused]
     return concerns
@@ -369,12 +364,31 @@ def _last_miss(name: str, reports: Sequence[ProcessReport]) -> tuple[int, str] |
     return max(misses_at, default=None)
 
 
+def _source_row(
+    name: str, window: FigureWindow, reports: Sequence[ProcessReport]
+) -> dict[str, Any]:
+    """Return the figures of a source that every list of sources has."""
+    won = by_subject(window.of(Measure.SOURCE_WON))
+    checks = by_detail(window.of(Measure.SOURCE_CHECK, name))
+    times = distribution(window.of(Measure.SOURCE_MS, name))
+    return {
+        "name": name,
+        "outcomes": by_detail(window.of(Measure.SOURCE_OUTCOME, name)),
+        "time": spread(times, "ms"),
+        "median": f"{times.p50} ms" if times else "–",
+        "won": won[name],
+        "circuits": _circuits("sources", name, reports),
+        "shares": [
+            share(won[name], won.total()),
+            share(checks[_SHORT], checks["as promised"] + checks[_SHORT]),
+        ],
+    }
+
+
 def _source(name: str, window: FigureWindow, reports: Sequence[ProcessReport]) -> dict[str, Any]:
     """Return the figures and the charts of a source."""
     outcomes = window.of(Measure.SOURCE_OUTCOME, name)
     delivered = window.of(Measure.SOURCE_DELIVERED, name)
-    won = by_subject(window.of(Measure.SOURCE_WON))
-    checks = by_detail(window.of(Measure.SOURCE_CHECK, name))
     kinds = chart.counts_of(
         window,
         outcomes,
@@ -383,18 +397,10 @@ def _source(name: str, window: FigureWindow, reports: Sequence[ProcessReport]) -
     )
     figures = {"median": chart.percentile("p50"), "worst tenth": chart.percentile("p90", -1)}
     promise = chart.over_time(window, delivered, figures)
-    return {
-        "outcomes": by_detail(outcomes),
-        "time": spread(distribution(window.of(Measure.SOURCE_MS, name)), "ms"),
-        "won": won[name],
+    return _source_row(name, window, reports) | {
         "delivered": [f"{of(delivered):+d} bps" if delivered else "–" for of in figures.values()],
-        "circuits": _circuits("sources", name, reports),
-        "shares": [
-            share(won[name], won.total()),
-            share(checks[_SHORT], checks["as promised"] + checks[_SHORT]),
-        ],
         "missed": _last_miss(name, reports),
-        "checks": checks,
+        "checks": by_detail(window.of(Measure.SOURCE_CHECK, name)),
         "mined": sum(row.n for row in delivered),
         "charts": [
             chart.chart("Requests by outcome", "requests", window, kinds, stacked=True),
