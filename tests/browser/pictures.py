@@ -18,6 +18,7 @@ from pathlib import Path
 
 from quietswap.rules.operator.figures import BUCKET_MS, Figure, Measure, rounded
 from quietswap.rules.operator.operators import ProcessReport
+from quietswap.sandbox.contracts.pools import VYPER
 from quietswap.service.base.clock import SystemClock
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
@@ -84,10 +85,7 @@ def take(page: Page, wallet: HoldingWallet, desk: ApiClient, picture: Picture) -
     page.wait(PRIVATE)
     page.wait(QUOTE)
     picture("16-eth")
-    page.click("button", "^Receive: ")
-    page.see("USDT", css("dialog .it"))
-    picture("11-tokens")
-    page.press("Escape")
+    opened_parts(page, picture)
     page.call("evaluate", expression=HELD)
     choose(page, "Pay with", "WETH")
     state(page, "quoting")
@@ -115,9 +113,39 @@ def take(page: Page, wallet: HoldingWallet, desk: ApiClient, picture: Picture) -
     to_wrap(page, "2")
     page.see("Exactly 2 WETH")
     picture("14-wrap")
+    page.click("button", "Wrap 2 ETH")
+    confirmed(page, "wrap")
+    back(page)
+    choose(page, "Pay with", "WETH")
+    choose(page, "Receive", "USDC")
+    quoted(page, "0.5")
+    approved(page, "0.5")
+    signs(page)
+    confirmed(page, "swap")
     to_orders(page)
-    page.see("1.5 WETH", css(".hist"))
+    page.see("Swaps confirmed")
     picture("15-orders")
+
+
+def opened_parts(page: Page, picture: Picture) -> None:
+    """Take what opens above the page."""
+    for name, opener in (
+        ("slippage", "^Slippage"),
+        ("account", "^Account"),
+        ("private", "Private"),
+    ):
+        page.click("button", opener)
+        page.wait(css("dialog"))
+        picture(f"18-{name}")
+        page.press("Escape")
+        page.wait(css("dialog"), "detached")
+    page.click("button", "^Receive: ")
+    page.see("USDT", css("dialog .it"))
+    picture("11-tokens")
+    page.fill("Search by symbol, name or address", VYPER.address)
+    page.see("Use it anyway")
+    picture("11-unlisted")
+    page.press("Escape")
 
 
 def guards(page: Page, picture: Picture) -> None:
@@ -146,14 +174,15 @@ def ends(page: Page, town: Town, desk: ApiClient, picture: Picture) -> None:
     picture("10-cancelled")
     page.click("button", "New swap")
     quoted(page)
-    for relay in ("relay", "backup_relay"):
-        town.fault(relay, "down")
-    try:
-        state(page, "down")
-        picture("13-down")
-    finally:
-        town.heal("relay", "backup_relay")
-    page.wait(css(".banner"), "detached")
+    for name, *parts in (("relay", "relay", "backup_relay"), ("node", "node")):
+        for part in parts:
+            town.fault(part, "500" if part == "node" else "down")
+        try:
+            state(page, "down")
+            picture(f"13-{name}-down")
+        finally:
+            town.heal(*parts)
+        page.wait(css(".banner"), "detached")
     page.goto(f"{town.facts['baseUrl']}/?sell=USDT&buy=DAI&amount=500")
     state(page, "reset")
     picture("05b-reset")

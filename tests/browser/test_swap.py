@@ -64,8 +64,10 @@ def test_a_swap_from_connect_to_the_end(browser: Browser, town: Town, desk: ApiC
     assert received > 0
     shown = page.text(order("swap"))
     assert f"{received // 10**4 / 100:,.2f} USDC" in shown
-    for told in ("Minimum", "Against the quote", "You paid"):
+    for told in ("Minimum", "Against the quote", "Against the pools’", "View transaction"):
         assert told in shown
+    cost = page.text(css(".aside .side[aria-label='What it cost']"))
+    assert re.search(r"Network fee\s+0\.\d+ ETH", cost)
     page.see("Approved exactly 1 WETH", css(".aside .line"))
     page.see("In block", css(".aside .line"))
     page.see("none", css(".aside .facts"))

@@ -38,6 +38,10 @@ export function usd(value: number): string {
 export const signed = (bps: number): string =>
   `${bps < 0 ? '−' : '+'}${(Math.abs(bps) / 100).toFixed(2)} %`
 
+/** An amount as a signed difference, as in +22.44; cut towards zero. */
+export const difference = (units: bigint, decimals: number): string =>
+  `${units < 0n ? '−' : '+'}${short(units < 0n ? -units : units, decimals)}`
+
 const UNITS = 1_000_000_000_000n
 
 /** How much of the bought token one of the sold token brings, as text; '' where nothing is sold. */

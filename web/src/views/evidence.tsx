@@ -104,7 +104,9 @@ function Arriving({ routes, sources, buy }: { routes: readonly Route[]; sources:
     <section class="side" aria-label="Sources">
       <h2>
         <span>Sources</span>
-        <span>{routes.length} simulated</span>
+        <span>
+          {sources.length > 0 ? `${routes.length} of ${routes.length + awaited.length}` : routes.length} simulated
+        </span>
       </h2>
       <ul class="sources arriving">
         {ordered.map((route) => (

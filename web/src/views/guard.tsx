@@ -74,7 +74,7 @@ function Type({ loss, trade, consent }: AskProps) {
   return (
     <div class="field short">
       <label for={id}>
-        To {actionOf(trade)} nevertheless, type the loss in percent: {wholePercent(loss)}
+        To {actionOf(trade)} nevertheless, type the loss in percent: <b>{wholePercent(loss)}</b>
       </label>
       <input
         id={id}

@@ -7,7 +7,7 @@ import { WETH } from '../account'
 import { show } from '../amounts'
 import { before, type Card, isCancelling, isMined } from '../cards'
 import { type End, endOf, paidText } from '../ends'
-import { figure, signed } from '../figures'
+import { difference, figure, signed } from '../figures'
 import { isOver, type Order } from '../stream'
 import { duration, KINDS, relayAnswered, searchers, sentAgain, waitsFor } from '../words'
 import { Icon, Picture } from './icons'
@@ -172,6 +172,14 @@ interface EndedProps extends OrderProps {
 }
 
 const MEDALS = { good: '', bad: 'x', warn: 'w', '': 'n' }
+const ICONS = { done: 'tick', cancelled: 'tick', failed: 'close' } as const
+
+/** The picture of an end: green is for what arrived alone. */
+const Medal = ({ end: { name, tone } }: { end: End }) => (
+  <span class={`medal ${name === 'cancelled' ? 'n' : MEDALS[tone]}`}>
+    <Icon name={name in ICONS ? ICONS[name as keyof typeof ICONS] : 'clock'} />
+  </span>
+)
 
 function Ended(props: EndedProps) {
   const { card, tokens, end, session, cancel, leave } = props
@@ -181,20 +189,18 @@ function Ended(props: EndedProps) {
   return (
     <>
       <div class="got" role="status">
-        <span class={`medal ${MEDALS[end.tone]}`}>
-          <Icon name={end.name === 'done' ? 'tick' : end.name === 'failed' ? 'close' : 'clock'} />
-        </span>
+        <Medal end={end} />
         {end.name === 'done' ? <Got order={order} tokens={tokens} /> : <p class="big end-title">{end.title}</p>}
         <p class="soft">{end.name === 'done' ? `Confirmed in block ${order.blockNumber ?? ''}${finalized ? ', final' : ''}` : <Title order={order} tokens={tokens} />}</p>
       </div>
       {end.heading && (
-        <Message tone={end.tone} icon={end.tone === 'bad' ? 'danger' : 'info'} title={end.heading}>
+        <Message tone={end.tone} icon={end.tone === 'bad' || end.tone === 'warn' ? 'danger' : end.name === 'cancelled' ? 'tick' : 'info'} title={end.heading}>
           <p>{end.text}</p>
         </Message>
       )}
       {end.name === 'done' && order.kind === 'swap' && <Compared order={order} tokens={tokens} />}
       <dl class="facts">
-        <Fact name="You paid">{paidText(order, card.cancel)}{end.name === 'done' ? ' network fee' : ''}</Fact>
+        {end.name !== 'done' && <Fact name="You paid">{paidText(order, card.cancel)}</Fact>}
         {order.refund && order.refund.status !== 'none' && (
           <Fact name="Refund">{show(order.refund.amountWei, 18, 6)} ETH{order.refund.status === 'paid' ? '' : ', as the relay says'}</Fact>
         )}
@@ -202,7 +208,7 @@ function Ended(props: EndedProps) {
           <Fact name="Your tokens"><Amount amount={order.orderParams.amount} address={order.orderParams.fromToken} tokens={tokens} />, in your wallet</Fact>
         )}
         {isOpenStill && order.nonce !== undefined && <Fact name="Its place in your wallet">nonce {order.nonce}</Fact>}
-        {order.txHash !== undefined && <Fact name="Transaction"><Explorer base={session.explorerUrl} txHash={order.txHash} /></Fact>}
+        {end.name !== 'done' && order.txHash !== undefined && <Fact name="Transaction"><Explorer base={session.explorerUrl} txHash={order.txHash} /></Fact>}
       </dl>
       {card.ids.length > 1 && <p class="small soft">{sentAgain(card.ids.length, isMined(order))}</p>}
       <Fault text={fault} />
@@ -213,6 +219,11 @@ function Ended(props: EndedProps) {
           <button class="go" type="button" onClick={() => (isOpenStill ? cancel(order.orderId, setFault) : leave(end.button === 'Get a new quote'))}>
             {end.button}
           </button>
+        )}
+        {end.name === 'done' && order.txHash !== undefined && (
+          <Explorer class="btn quiet" base={session.explorerUrl} txHash={order.txHash}>
+            View transaction <Icon name="out" small />
+          </Explorer>
         )}
         {isOpenStill && (
           <button class="btn quiet" type="button" onClick={() => leave(false)}>
@@ -245,24 +256,26 @@ function Compared({ order, tokens }: { order: Order; tokens: Known }) {
   const token = tokens[of.toToken]
   if (!token || !received?.amount) return null
   const units = BigInt(received.amount)
+  const against = (amount: string): string => difference(units - BigInt(amount), token.decimals)
   return (
     <>
       <Ruler minimum={BigInt(of.minReturnAmount)} received={units} pools={reference ? BigInt(reference.amount) : undefined} decimals={token.decimals} />
       <table class="compare">
         <caption class="vh">What arrived, compared in {token.symbol}</caption>
         <tbody>
-          {delivered && <Row name="Against the minimum" bps={delivered.toMinimumBps} isGood />}
+          {delivered && <Row name="Against the minimum" bps={delivered.toMinimumBps} more={against(of.minReturnAmount)} isGood />}
           {delivered && <Row name="Against the quote" bps={delivered.toPromiseBps} />}
-          {reference ? <Row name="Against the pools’ price, before fees" bps={reference.receivedBps} /> : <tr><th scope="row">Against the pools’ price</th><td>not read</td></tr>}
+          {reference ? <Row name="Against the pools’ price, before fees" bps={reference.receivedBps} more={against(reference.amount)} /> : <tr><th scope="row">Against the pools’ price</th><td colSpan={2}>not read</td></tr>}
         </tbody>
       </table>
     </>
   )
 }
 
-const Row = ({ name, bps, isGood = false }: { name: string; bps: number; isGood?: boolean }) => (
+const Row = ({ name, bps, more, isGood = false }: { name: string; bps: number; more?: string; isGood?: boolean }) => (
   <tr>
     <th scope="row">{name}</th>
+    <td>{more}</td>
     <td class={isGood && bps >= 0 ? 'good' : ''}>{signed(bps)}</td>
   </tr>
 )

@@ -73,7 +73,7 @@ function Line({ card, tokens, all }: { card: Card; tokens: Known; all: readonly 
         {!end ? (
           <span class="tag">In progress</span>
         ) : end.name === 'done' ? (
-          <span class="good strong">{told === undefined ? '✓' : signed(told)}</span>
+          order.kind === 'wrap' ? <span class="soft">1 to 1</span> : <span class="good strong">{told === undefined ? '✓' : signed(told)}</span>
         ) : (
           <span class={`tag ${TAGS[end.tone]}`}>{end.title.split(',')[0]}</span>
         )}

@@ -174,11 +174,11 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
 }
 
 /** A link to the block explorer, unless its address is none of the web. */
-export function Explorer({ base, txHash }: { base: string; txHash: string }) {
+export function Explorer({ base, txHash, children, ...rest }: { base: string; txHash: string; class?: string; children?: ComponentChildren }) {
   if (!/^https?:\/\//.test(base)) return <code>{shortened(txHash)}</code>
   return (
-    <a href={`${base}/tx/${encodeURIComponent(txHash)}`} rel="noreferrer" target="_blank">
-      {shortened(txHash)}
+    <a {...rest} href={`${base}/tx/${encodeURIComponent(txHash)}`} rel="noreferrer" target="_blank">
+      {children ?? shortened(txHash)}
     </a>
   )
 }

@@ -59,10 +59,16 @@ export function Timeline({ card, orders, tokens, inclusion }: Props) {
       )}
       {isSent && !isOver(order) && <Waiting order={order} seen={seen} inclusion={inclusion} />}
       {isMined(order) && <Mined order={order} seen={seen} />}
-      {isOver(order) && !isMined(order) && <Step is="fail" title={endOf(order, orders)?.title ?? ''} />}
+      {isOver(order) && !isMined(order) && <Ending order={order} orders={orders} />}
       <Final order={order} finalized={finalized} />
     </ol>
   )
+}
+
+/** What ended it without a block: a cancel that the person signed is no failure. */
+function Ending({ order, orders }: Pick<Props, 'orders'> & { order: Order }) {
+  const end = endOf(order, orders)
+  return <Step is={end?.name === 'cancelled' ? 'done' : 'fail'} title={end?.title ?? ''} />
 }
 
 const Approved = ({ approval, tokens, seen }: { approval: Order; tokens: Known; seen: number }) => {
