@@ -23,6 +23,7 @@ ENDS = {
 }
 TYPESCRIPT_ENDS = {
     "finality.ts", "order-end.ts", "cancel.ts", "cancel-result.ts", "swap.ts", "flow-errors.ts",
+    "trade.ts",
 }  # fmt: skip
 REPORTED = {
     "client/flows/polling.py": "when polling may stop",

@@ -68,7 +68,9 @@ async function run(command) {
       };
   const watch = (event) => {
     const [[kind, value]] = typeof event.orderId === "string" ? [["status", event]] : Object.entries(event);
-    events.push(kind === "status" ? `status ${value.status}` : kind);
+    const name = kind === "tradeStep" ? `${value.step} ${value.state}` : kind;
+    events.push(kind === "status" ? `status ${value.status}` : name);
+    if (name === command.dies) throw new Error("killed");
   };
   const answers = ({ confirm, ...rest } = {}) =>
     confirm === undefined ? rest : { ...rest, confirm: (_, loss) => loss.bps > 0 && confirm };
@@ -77,7 +79,7 @@ async function run(command) {
     return accept === undefined ? answers(each) : { ...each, accept: () => accept };
   });
   if (signer) given.push(signerOf(signer));
-  if (["swap", "plan", "cancel", "follow", "end"].includes(method)) given.push(watch);
+  if (["swap", "resume", "plan", "cancel", "follow", "end"].includes(method)) given.push(watch);
   if (["wrap", "unwrap"].includes(method)) given.push({ ...answers(command.conditions), watch });
   let client;
   if (method === "streamQuote")
@@ -87,17 +89,23 @@ async function run(command) {
       client.usage().catch(() => undefined); // tells the service that the route is here
     });
   let result;
+  const orders = new Map(Object.entries(options.orders ?? {}));
+  if (command.unwritable)
+    orders.set = () => {
+      throw new Error("no space left");
+    };
+  const recorded = () => Object.fromEntries([...orders].filter(([key]) => key.startsWith("0x")));
   try {
-    const orders = new Map(Object.entries(options.orders ?? {}));
     client = new quietswap.QuietswapClient({ ...options, orders, ...clock });
     result = await client[method](...given);
   } catch (error) {
-    return { error: { ...told(error), pauses, events } };
+    return { error: { ...told(error), pauses, events, orders: recorded() } };
   }
   const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled", "isFinal", "isContradicted", "confirmed", "ownRecord", "steps", "signatures", "maxGasCost", "acceptedBps", "needsConsent"];
   const judged = Object.fromEntries(getters.filter((name) => name in Object(result)).map((name) => [name, result[name]]));
+  if (result?.mined) judged.mined = [...result.mined.keys()];
   if (result?.refusal) judged.refusal = told(result.refusal);
-  return { result: result && typeof result === "object" ? { ...result, ...judged } : result, pauses, events };
+  return { result: result && typeof result === "object" ? { ...result, ...judged } : result, pauses, events, orders: recorded() };
 }
 
 /** Read events until one of each type of `until` came. */

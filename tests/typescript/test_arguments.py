@@ -15,6 +15,7 @@ __all__ = ["node", "outside", "service"]
 pytestmark = pytest.mark.xdist_group("typescript")
 SWAP = {"sellToken": WETH, "buyToken": USDC, "sellAmount": big(ETHER), "wallet": WALLET}
 ONE_TO_ONE = "ETH into WETH is a wrap, and WETH into ETH an unwrap: no swap"
+SEVERAL = "a swap with ETH is several transactions: give no nonce"
 CANCEL = {"orderId": "ord_1", "wallet": WALLET}
 OPTIONS = {"url": "http://127.0.0.1:9", "apiKey": "qs_right", "rpcUrl": "http://127.0.0.1:9"}
 
@@ -38,7 +39,7 @@ def test_further_pages_of_a_history_are_of_its_first_total(
 
 
 @pytest.mark.parametrize("pair", [("ETH", USDC), (USDC, "ETH")])
-def test_ether_is_quoted_and_priced_as_its_weth_and_not_signed(
+def test_ether_is_quoted_and_priced_as_its_weth(
     typescript: TypeScript, outside: FakeServers, service: FakeService, pair: tuple[str, str]
 ) -> None:
     options = OPTIONS | {"url": outside.url}
@@ -47,11 +48,6 @@ def test_ether_is_quoted_and_priced_as_its_weth_and_not_signed(
     typescript.run("price", *pair, big(ETHER), options=options)
     asked = [(each.query["sellToken"], each.query["buyToken"]) for each in service.asked]
     assert asked == 2 * [tuple(WETH if token == "ETH" else token for token in pair)]
-    with pytest.raises(Thrown) as caught:
-        typescript.run("swap", request, options=options, signer={"never": True})
-    assert caught.value.name == "QuoteDeclined"
-    assert "ETH is swapped as WETH" in caught.value.fields["message"]
-    assert len(service.asked) == 2
 
 
 @pytest.mark.parametrize("name", ["maxImpactPercnt", "atleast", "toString"])
@@ -99,6 +95,8 @@ def test_a_misspelt_option_of_the_polling(typescript: TypeScript) -> None:
             {"sellAmount": None, "atLeast": big(1)},
             "sellAmount must be a bigint above 0, not null",
         ),
+        ({"sellToken": "ETH", "nonce": 7}, SEVERAL),
+        ({"buyToken": "ETH", "sellToken": USDC, "anyNonce": True}, SEVERAL),
         ({"atLeast": big(0)}, "atLeast must be a bigint above 0, not 0"),
         ({"approval": "all"}, "approval must be exact, max or never, not all"),
         ({"nonce": 1.5}, "nonce must be 0 or more, not 1.5"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quietswap.rules.tokens.token import WETH, WrapOperation
-from tests.api.scripted_use_cases import ROUTER, WALLET
+from tests.api.scripted_use_cases import ROUTER
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import (
     ETHER,
@@ -23,7 +23,7 @@ from tests.quoting.loss_table import quoted as losses
 from tests.response_json import quotes
 from tests.stored_orders import USDC
 from tests.typescript.both import Outside, Prepare, Scenario, but, ends
-from tests.typescript.package import Thrown, TypeScript
+from tests.typescript.package import TypeScript
 from tests.typescript.prepare import node, quoted, says
 from tests.typescript.scenarios import NO_ALLOWANCE, SWAP, SWAPS
 
@@ -147,10 +147,3 @@ def test_a_swap_signs_its_plan(typescript: TypeScript, outside: Outside, name: s
     signed = ends(SWAPS[name], typescript, outside)[1]
     assert len(signed["posted"]) + len(signed["approvals"]) == planned["signatures"]
     assert signed["result"]["approvals"] == planned["approvals"]
-
-
-def test_several_transactions_have_no_nonce(typescript: TypeScript) -> None:
-    request = {"sellToken": "ETH", "buyToken": USDC, "sellAmount": "n:1", "nonce": 7}
-    options = {"url": "http://127.0.0.1:9", "apiKey": "x", "rpcUrl": "http://127.0.0.1:9"}
-    with pytest.raises(Thrown, match="RangeError: a swap with ETH is several transactions"):
-        typescript.run("plan", request | {"wallet": WALLET}, options=options)

@@ -1,8 +1,8 @@
 /** The client: one method per endpoint, and the flows. */
 import { requireKnown, type Members } from "./arguments.js";
 import type { CancelEvent, CancelRequest, CancelResult } from "./cancel-result.js";
+import type { TradeResult } from "./ether-swap.js";
 import type { EventsOptions } from "./events.js";
-import { QuoteDeclined } from "./flow-errors.js";
 import { followToEnd, judgeRecord, type OrderEnd } from "./order-end.js";
 import { receiptOf, type Receipt } from "./node.js";
 import { historyCall } from "./order-history.js";
@@ -28,6 +28,7 @@ import type { WrapOptions, WrapResult } from "./wrap.js";
 
 // Parts that a page may never need are loaded when they are used; a swap needs none of them.
 const cancelling = () => import("./cancel.js");
+const etherSwapping = () => import("./ether-swap.js");
 const wrapping = () => import("./wrap.js");
 
 export interface ClientOptions extends TransportOptions {
@@ -81,13 +82,14 @@ export class QuietswapClient {
 
   /**
    * Quote, approve if needed, simulate, sign, submit, and follow until the order ends. A failed or
-   * cancelled order is a result. Before signing, throws UnsafeQuote and QuoteDeclined; afterwards
+   * cancelled order is a result. With ETH the wrap before it or the unwrap after it is signed, too, each
+   * recorded in `orders` before it is submitted; `resume` goes on with it. Before signing, throws UnsafeQuote and QuoteDeclined; afterwards
    * TransactionHashMismatch, StatusContradiction and AfterSubmission.
    */
   async swap(request: SwapRequest, signer: Signer, watch: (event: SwapEvent) => void = unwatched): Promise<SwapResult> {
     const terms = checkedRequest(request, walletOf(signer, request.wallet));
-    if (conversionOf(request))
-      throw new QuoteDeclined("ETH is swapped as WETH: wrap it first, or unwrap what arrived; nothing was signed");
+    const conversion = conversionOf(request);
+    if (conversion) return (await etherSwapping()).swapEther(this.#context, terms, conversion, signer, watch);
     if (!this.#context.io.hasNode && terms.approval !== "never")
       throw new RangeError("approval needs rpcUrl, your own node: give it, or approval: \"never\"");
     return swap(this.#context, terms, signer, watch);
@@ -96,8 +98,7 @@ export class QuietswapClient {
   /**
    * Return what `swap` would sign, and whether it may be signed; nothing is signed. The quote passed all
    * checks. Without a step to sign first, it is tried at the caller's own node. `refusal` is what `swap`
-   * would throw; what it would ask `confirm` is `needsConsent`. With ETH it plans what `wrap`, `swap` of the
-   * WETH and `unwrap` sign. Throws UnsafeQuote for a quote that nobody may sign.
+   * would throw; what it would ask `confirm` is `needsConsent`. With ETH it plans all steps. Throws UnsafeQuote for a quote that nobody may sign.
    */
   async plan(
     request: SwapRequest & { wallet: string },
@@ -106,6 +107,21 @@ export class QuietswapClient {
     const conversion = conversionOf(request);
     const terms = checkedRequest(request, request.wallet);
     return swapPlan(this.#context, terms, watch, conversion);
+  }
+
+  /**
+   * Go on with an interrupted swap with ETH, named by one of its recorded transactions. What the own node
+   * shows as mined is never done again. Of `limits` all holds but tokens and amounts. Throws QuoteDeclined, and
+   * what `swap` throws.
+   */
+  async resume(
+    txHash: string,
+    signer: Signer,
+    watch: (event: SwapEvent) => void = unwatched,
+    limits?: SwapRequest,
+  ): Promise<TradeResult> {
+    const terms = limits && checkedRequest(limits, walletOf(signer, limits.wallet));
+    return (await etherSwapping()).resume(this.#context, txHash, terms, signer, watch);
   }
 
   /** Cancel an open order by its nonce, and follow until both transactions are decided. */

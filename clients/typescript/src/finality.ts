@@ -24,7 +24,7 @@ const SURE_S = 24;
 /** Looks with a used nonce and no receipt: backends of one RPC URL may be at different blocks. */
 export const SURE_LOOKS = 3;
 /** Blocks, with its own, that a transaction must have before another one may take its place. */
-const SAFE_DEPTH = 2;
+export const SAFE_DEPTH = 2;
 /** How far back every node has the state. */
 const SEARCHED_BLOCKS = 127;
 /** How long a node may fail for good before a sent transaction counts as undecided, in s. */

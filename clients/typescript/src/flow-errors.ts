@@ -28,12 +28,26 @@ export class SignerMismatch extends ClientError {
 
 /** The quote did not meet the caller's condition; nothing was signed. */
 export class QuoteDeclined extends ClientError {
-  override readonly name = "QuoteDeclined";
+  override readonly name: string = "QuoteDeclined";
   /** Why, without advice. */
   declare readonly reason: string;
 
   constructor(reason: string, advice = "") {
     super(reason + advice, { reason });
+  }
+}
+
+/** An earlier swap of the same pair with ETH is unfinished; `trade` is its first transaction. */
+export class UnfinishedTrade extends QuoteDeclined {
+  override readonly name = "UnfinishedTrade";
+  declare readonly trade: string;
+
+  constructor(trade: string) {
+    super(
+      `a swap of this pair is unfinished since its transaction ${trade}`,
+      ": go on with it by resume, or begin another one with newTrade; nothing was signed",
+    );
+    this.trade = trade;
   }
 }
 
@@ -67,6 +81,13 @@ export interface Submitted {
   /** Of a swap: the token that it sells, and how many smallest units, as a decimal string. */
   readonly sellToken?: string | undefined;
   readonly sellAmount?: string | undefined;
+  /**
+   * Of a swap with ETH: the hash of its first transaction. That one has the terms of all: it sells
+   * `sellAmount` of `sellToken` for `atLeast` smallest units of `buyToken`, of which one is "ETH".
+   */
+  readonly trade?: string | undefined;
+  readonly buyToken?: string | undefined;
+  readonly atLeast?: string | undefined;
 }
 
 /** The members of an error that tell which transaction was submitted. */

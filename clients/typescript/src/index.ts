@@ -15,6 +15,7 @@ export {
   WrongChain,
   type ErrorDetails,
 } from "./errors.js";
+export type { TradeResult } from "./ether-swap.js";
 export type { EventsOptions } from "./events.js";
 export type { OutcomeWatch } from "./finality.js";
 export * from "./flow-errors.js";
@@ -27,6 +28,7 @@ export { providerSigner, type Account, type SignFunction, type Signer, type Tran
 export type { SwapSimulation } from "./simulation.js";
 export { SwapPlan, type PlannedApproval, type Step, type WalletFacts } from "./swap-plan.js";
 export { SwapResult, type SwapEvent } from "./swap.js";
+export type { Terms, TradeStep } from "./trade.js";
 export type { Eip1193Provider, TransportOptions } from "./transport.js";
 export type * from "./types.js";
 export { WETH } from "./generated/rules.js";

@@ -80,6 +80,13 @@ export function judgeWrap(quote: WrapQuote, fee: bigint, estimate = 0n): Loss {
   return judge({ impact: 0, slippage: 0, gas: Math.min(Number(gas), BPS) });
 }
 
+/** The judgement of two transactions: the worst level and share, and all causes. */
+export function together(one: Loss, other: Loss): Loss {
+  const level = LEVELS[Math.max(LEVELS.indexOf(one.level), LEVELS.indexOf(other.level))] as Loss["level"];
+  const added = other.causes.filter(({ cause, bps }) => !one.causes.some((each) => each.cause === cause && each.bps === bps));
+  return { level, bps: Math.max(one.bps, other.bps), causes: [...one.causes, ...added] };
+}
+
 /** The causes in words; the share alone if none reaches a notice. */
 export const lossText = ({ bps: worst, causes }: Loss) =>
   causes.map(({ cause, bps }) => (bps === null ? "" : `${shown(bps)} % `) + LOSS_WORDS[cause]).join(", ") ||

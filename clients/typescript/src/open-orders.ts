@@ -16,7 +16,7 @@ type Listed = OrderHistory["orders"][number];
  * caller's node has in a block has used it. Each status is requested by itself, in the order of the
  * transitions, so that neither a long history nor a change between two requests hides one.
  */
-async function openOrders(context: Context, wallet: string): Promise<Listed[]> {
+export async function openOrders(context: Context, wallet: string): Promise<Listed[]> {
   const { io } = context;
   const listed = new Map<string, Listed>();
   for (const status of OPEN) {

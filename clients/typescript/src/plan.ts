@@ -8,7 +8,7 @@ import type { Approved, ApprovalSent } from "./approvals.js";
 import type { ClientError } from "./errors.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
-import { judgeQuote, needsReference, requireConsent, type Loss } from "./loss.js";
+import { judgeQuote, needsReference, requireConsent, together, type Loss } from "./loss.js";
 import { allowanceOf, balanceOf, blockSince, etherCall, latestBlock, newestBlock, nonceOf } from "./node.js";
 import { requireTradeScope, type Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
@@ -108,13 +108,16 @@ async function withWallet(context: Context, priced: SwapPlan, since: number): Pr
 
 /**
  * Add what the wrap or unwrap of a plan may cost, by its own quote of at least the minimum. Throws
- * UnsafeQuote, and QuoteDeclined for gas above the request's limit.
+ * UnsafeQuote, and QuoteDeclined for gas above the request's limit, or for the loss with it.
  */
 async function withConversion(context: Context, plan: SwapPlan, operation: WrapOperation): Promise<SwapPlan> {
-  const { plannedGas } = await import("./wrap.js");
+  const { plannedConversion } = await import("./wrap.js");
   const { quote, request } = plan;
   const units = BigInt(operation === "wrap" ? quote.sellAmount : quote.minBuyAmount);
-  return plan.with({ conversionGasWei: await plannedGas(context, operation, units, request) });
+  const { loss, ...conversion } = await plannedConversion(context, operation, units, request);
+  const whole = plan.with({ ...conversion, loss: together(plan.loss, loss) });
+  if (!request.confirm) await consented(whole);
+  return whole;
 }
 
 async function factsOf(io: Transport, quote: SwapQuote, request: SwapTerms, since: number): Promise<WalletFacts> {
@@ -203,10 +206,10 @@ export async function acceptedPlan(
   context: Context,
   request: SwapTerms,
   watch: PlanWatch,
-  since = 0,
+  place: Place = {},
 ): Promise<SwapPlan> {
   for (let round = 0; round < MOST_QUOTES; round += 1) {
-    const plan = await planned(context, request, watch, { since });
+    const plan = await planned(context, request, watch, place);
     watch({ plan });
     plan.require();
     const { accept } = request;
@@ -230,7 +233,7 @@ export async function approvedPlan(
 ): Promise<{ plan: SwapPlan; approvals: Approved[] }> {
   const approvals: Approved[] = [];
   for (let round = 0; round < MOST_ROUTERS; round += 1) {
-    const plan = await acceptedPlan(context, request, watch, newestBlock(approvals));
+    const plan = await acceptedPlan(context, request, watch, { since: newestBlock(approvals) });
     if (!plan.approvals.length) return { plan, approvals };
     const { approve } = await import("./approvals.js");
     approvals.push(...(await approve(context, request, plan.quote.dexRoute.target, signer, watch)));

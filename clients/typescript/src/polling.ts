@@ -81,13 +81,22 @@ export function pauseOf(polling: Polling, failures: number, error: ClientError):
   return seconds;
 }
 
-/** What the caller signed for each order, by order id; a Map is one. */
+/**
+ * What the caller signed for each order, by order id; of a swap with ETH by its transaction's hash, too. A Map
+ * is one. Of a swap with ETH `set` is awaited before the transaction is submitted: if it throws, nothing is.
+ */
 export interface SignedOrders {
   get(orderId: string): Submitted | undefined;
   set(orderId: string, sent: Submitted): unknown;
-  /** All of them: what they sell is counted before a swap behind them is signed. */
+  /** All of them: what they sell is counted before a swap behind them is signed. A swap with ETH needs it. */
   values?(): Iterable<Submitted>;
 }
+
+/** Called with what was signed before it is submitted; returns it as it is recorded. */
+export type Recording = (sent: Submitted) => Promise<Submitted>;
+
+/** Return it: an order is recorded once the service names it. */
+export const unrecorded: Recording = async (sent) => sent;
 
 /** Record the order's transaction. Throws UnexpectedResponse for the id of another one. */
 export function remember(orders: SignedOrders, orderId: string, sent: Submitted): void {

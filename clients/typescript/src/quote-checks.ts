@@ -24,16 +24,15 @@ export const inWeth = (token: string): string => (token === ETH ? WETH : token);
  * What ETH needs: a wrap before the swap, or an unwrap after it. Throws RangeError for what bounds one
  * transaction of several.
  */
-export function conversionOf({ sellToken, buyToken, nonce }: SwapRequest): WrapOperation | undefined {
+export function conversionOf({ sellToken, buyToken, nonce, anyNonce }: SwapRequest): WrapOperation | undefined {
   if (![sellToken, buyToken].includes(ETH)) return undefined;
-  if (nonce !== undefined) throw new RangeError("a swap with ETH is several transactions: give no nonce");
+  if (nonce !== undefined || anyNonce) throw new RangeError("a swap with ETH is several transactions: give no nonce");
   return sellToken === ETH ? "wrap" : "unwrap";
 }
 
 /**
- * What to swap. Amounts in smallest units, fees in wei. A token is an address. "ETH" is taken by the
- * methods that only ask for a quote, which is that of its WETH: wrap it before that swap, or unwrap
- * what arrived.
+ * What to swap. Amounts in smallest units, fees in wei. A token is an address, or "ETH": its WETH is quoted
+ * and planned, and `swap` wraps it before the swap, or unwraps exactly what arrived.
  */
 export interface SwapRequest {
   readonly sellToken: string;
@@ -73,6 +72,8 @@ export interface SwapRequest {
   readonly maxLossPercent?: number | undefined;
   /** Asked after `accept` about a loss that would be declined; false declines it. */
   readonly confirm?: Confirm<SwapQuote> | undefined;
+  /** Begin another swap with ETH while an earlier one of the same pair is unfinished. */
+  readonly newTrade?: boolean | undefined;
 }
 
 /** A request with its defaults. */
@@ -100,6 +101,7 @@ const MEMBERS: Members<SwapRequest> = {
   maxFeeWei: true,
   maxLossPercent: true,
   confirm: true,
+  newTrade: true,
 };
 
 /** Return the request with its defaults. Throws RangeError with the name of a wrong member. */

@@ -3,15 +3,16 @@ import type { ApprovalSent, Approved } from "./approvals.js";
 import { ApiError } from "./errors.js";
 import type { OutcomeWatch } from "./finality.js";
 import type { Outcome, Submitted } from "./flow-errors.js";
-import { newestBlock, received } from "./node.js";
+import { newestBlock, received, type Receipt } from "./node.js";
 import { judgeRecord } from "./order-end.js";
 import { orderOf, throwOutcome } from "./outcome.js";
 import { approvedPlan, requireConsentAgain, tried } from "./plan.js";
-import { followOrder, patienceOf, remember, requireTradeScope, retryTransient, type Context } from "./polling.js";
+import { followOrder, patienceOf, remember, requireTradeScope, retryTransient, unrecorded, type Context, type Recording } from "./polling.js";
 import { type SwapTerms } from "./quote-checks.js";
 import { hashOf, requireSame, sign, toSign, type Signer } from "./signing.js";
 import type { SwapSimulation } from "./simulation.js";
 import type { SwapPlan } from "./swap-plan.js";
+import type { TradeStep } from "./trade.js";
 import { send, type Call, type Transport } from "./transport.js";
 import type { Hex, OrderStatus, Schemas, SwapOrder, SwapQuote } from "./types.js";
 
@@ -28,12 +29,15 @@ export type SwapEvent =
   | { readonly submitted: SwapOrder }
   /** What the service reports: a claim, also where it is final, until `swap` returns. */
   | { readonly status: OrderStatus }
-  | { readonly watching: OutcomeWatch };
+  | { readonly watching: OutcomeWatch }
+  /** Of a swap with ETH. */
+  | { readonly tradeStep: TradeStep };
 
 /**
  * The result of a swap. `received` is what the wallet gained of the buy token by the receipt of the
  * caller's own node, in smallest units; `fate` is the transaction's outcome there. Both are undefined
- * without a node.
+ * without a node. Of a swap with ETH `trade` names it for `resume`, and `conversion` is the receipt of its
+ * wrap or unwrap.
  */
 export class SwapResult {
   declare readonly quote: SwapQuote;
@@ -41,6 +45,8 @@ export class SwapResult {
   declare readonly status: OrderStatus;
   declare readonly received: bigint | undefined;
   declare readonly fate: Outcome | undefined;
+  declare readonly trade: string | undefined;
+  declare readonly conversion: Receipt | undefined;
 
   constructor(
     quote: SwapQuote,
@@ -48,12 +54,16 @@ export class SwapResult {
     status: OrderStatus,
     received?: bigint | undefined,
     fate?: Outcome | undefined,
+    trade?: string | undefined,
+    conversion?: Receipt | undefined,
   ) {
     this.quote = quote;
     this.approvals = approvals;
     this.status = status;
     this.received = received;
     this.fate = fate;
+    this.trade = trade;
+    this.conversion = conversion;
   }
 
   /** Confirmed, and not less than the minimum received. Without a node only the service says so. */
@@ -165,12 +175,27 @@ export async function swap(
   signer: Signer,
   watch: (event: SwapEvent) => void,
 ): Promise<SwapResult> {
-  const { io, polling } = context;
   // loaded before anything is signed: a swap must not fail for it after an approval was paid
-  if (io.hasNode) await import("./simulation.js");
+  if (context.io.hasNode) await import("./simulation.js");
   await requireTradeScope(context);
   const { plan, approvals } = await approvedPlan(context, request, signer, watch);
-  const { quote } = plan;
+  return signPlan(context, plan, approvals, signer, watch);
+}
+
+/**
+ * Try an accepted plan at the own node, sign its swap, submit it, and follow it to its end. `recording` is
+ * called with what was signed before it is submitted.
+ */
+export async function signPlan(
+  context: Context,
+  plan: SwapPlan,
+  approvals: readonly Approved[],
+  signer: Signer,
+  watch: (event: SwapEvent) => void,
+  recording: Recording = unrecorded,
+): Promise<SwapResult> {
+  const { io, polling } = context;
+  const { quote, request } = plan;
   if (io.hasNode) {
     const trial = await tried(context, plan, newestBlock(approvals));
     if (trial.trial) watch({ simulation: trial.trial });
@@ -181,7 +206,7 @@ export async function swap(
   const call = submitOrderCall(quote, request, signed);
   const { wallet, sellToken } = request;
   const sold = { sellToken, sellAmount: quote.sellAmount };
-  let sent: Submitted = { what: "the swap", txHash: hashOf(signed), wallet, nonce: transaction.nonce, ...sold };
+  let sent = await recording({ what: "the swap", txHash: hashOf(signed), wallet, nonce: transaction.nonce, ...sold });
   let status: OrderStatus;
   try {
     const { orderId, intervalS, endsInS } = await submit(context, call, sent.txHash, watch);

@@ -1,7 +1,7 @@
 /** The wrap flow: quote, check, set the nonce, sign, submit, wait for the receipt. */
 import { requireKnown, requireNonce, requirePercent, type Members } from "./arguments.js";
 import { minedReceipt, type OutcomeWatch } from "./finality.js";
-import { NonceMismatch, QuoteDeclined, UnsafeQuote, type Submitted } from "./flow-errors.js";
+import { NonceMismatch, QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
 import { acceptedBps, judgeWrap, requireConsent, type Confirm, type Loss } from "./loss.js";
 import {
@@ -24,7 +24,7 @@ import {
 } from "./node.js";
 import { requireNoOpenOrder } from "./open-orders.js";
 import { throwOutcome } from "./outcome.js";
-import { retryTransient, type Context } from "./polling.js";
+import { retryTransient, unrecorded, type Context, type Recording } from "./polling.js";
 import { wrapFaults } from "./params.js";
 import { requireCost, type SwapTerms } from "./quote-checks.js";
 import { checkFee } from "./quoting.js";
@@ -45,6 +45,8 @@ export interface WrapOptions {
   readonly accept?: ((quote: WrapQuote) => boolean | Promise<boolean>) | undefined;
   /** Gas to accept, in percent of the amount. By default more than a tenth is declined. */
   readonly maxLossPercent?: number | undefined;
+  /** The highest gas cost to sign for; without it, no limit. */
+  readonly maxFeeWei?: bigint | undefined;
   /** Asked after `accept` about gas that would be declined; false declines it. */
   readonly confirm?: Confirm<WrapQuote> | undefined;
   readonly watch?: ((event: WrapEvent) => void) | undefined;
@@ -65,6 +67,7 @@ const MEMBERS: Members<WrapTerms> = {
   replace: true,
   accept: true,
   maxLossPercent: true,
+  maxFeeWei: true,
   confirm: true,
   watch: true,
 };
@@ -113,22 +116,28 @@ export const wrapQuoteCall = (operation: WrapOperation, amount: string, userAddr
 });
 
 /**
- * The most that the gas of a conversion may cost, in wei, by its own checked quote. Throws UnsafeQuote, and
- * QuoteDeclined for more than the request allows.
+ * The most that the gas of a conversion may cost, in wei, by its own checked quote, and what is lost for it.
+ * Throws UnsafeQuote, and QuoteDeclined for more than the request allows.
  */
-export async function plannedGas(
+export async function plannedConversion(
   context: Context,
   operation: WrapOperation,
   wei: bigint,
   { wallet, maxFeeWei }: SwapTerms,
-): Promise<bigint> {
+): Promise<{ conversionGasWei: bigint; loss: Loss }> {
   const amount = fromWei(wei);
   const quote = await send(context.io, wrapQuoteCall(operation, amount, wallet));
   checkWrapQuote(quote, operation, amount);
-  const params = quote.mevProtection.transactionParams;
-  await checkFee(context, params);
-  const cost = BigInt(params.gasLimit) * BigInt(params.maxFeePerGas);
-  requireCost(cost, maxFeeWei, `the gas of the ${operation}`);
+  await checkFee(context, quote.mevProtection.transactionParams);
+  const conversionGasWei = requireGas(quote, maxFeeWei);
+  return { conversionGasWei, loss: await judged(context.io, quote, wallet) };
+}
+
+/** Return the most that the gas of a quote may cost, in wei. Throws QuoteDeclined for more than `most`. */
+function requireGas({ operation, mevProtection }: WrapQuote, most: bigint | null): bigint {
+  const { gasLimit, maxFeePerGas } = mevProtection.transactionParams;
+  const cost = BigInt(gasLimit) * BigInt(maxFeePerGas);
+  requireCost(cost, most, `the gas of the ${operation}`);
   return cost;
 }
 
@@ -144,11 +153,16 @@ export async function submitWrap(io: Transport, quote: WrapQuote, signedTransact
 }
 
 /**
- * Run the whole flow. Before signing, throws UnsafeQuote, NonceMismatch and QuoteDeclined; while
+ * Run the whole flow; `recording` is called with what was signed before it is submitted. Before signing, throws UnsafeQuote, NonceMismatch and QuoteDeclined; while
  * submitting, TransactionHashMismatch and AfterSubmission; while waiting, TransactionFailed,
  * TransactionReplaced or OrderStillOpen.
  */
-export async function convert(context: Context, request: WrapTerms, signer: Signer): Promise<WrapResult> {
+export async function convert(
+  context: Context,
+  request: WrapTerms,
+  signer: Signer,
+  recording: Recording = unrecorded,
+): Promise<WrapResult> {
   const { io } = context;
   requireKnown(request, MEMBERS);
   const { operation, amount, wallet, watch = () => undefined } = request;
@@ -159,6 +173,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
   requirePercent("maxLossPercent", request.maxLossPercent);
   const quote = await send(io, wrapQuoteCall(operation, amount, wallet));
   checkWrapQuote(quote, operation, amount);
+  requireGas(quote, request.maxFeeWei ?? null);
   const params = quote.mevProtection.transactionParams;
   const now = oneMoment(io);
   if (io.hasNode) {
@@ -187,7 +202,7 @@ export async function convert(context: Context, request: WrapTerms, signer: Sign
     await requireSuccess(accepted, `the ${operation}`, wallet, params);
   }
   const signed = await sign(toSign(params, nonce), signer, wallet);
-  const sent: Submitted = { what: `the ${operation}`, txHash: hashOf(signed), wallet, nonce };
+  const sent = await recording({ what: `the ${operation}`, txHash: hashOf(signed), wallet, nonce });
   let order: WrapOrder;
   try {
     order = await retryTransient(context, () => submitWrap(io, quote, signed));
