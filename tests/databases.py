@@ -26,6 +26,8 @@ from tests.example_counts import LONG
 from tests.waiting import WITHIN_S, wait_until
 
 _names = itertools.count(1)
+_BEGUN: list[Path] = []
+"""The folder with the files of a new PostgreSQL server, once this process has made them."""
 
 
 _HASTY = "fsync = off\nfull_page_writes = off\nmax_connections = 200\n"
@@ -76,8 +78,7 @@ class PostgresCluster:
             self._folder.chmod(0o755)
             shutil.chown(self._data, self._user)
         if copy_of is None:
-            trust = ["--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres"]
-            self._program("initdb", *trust)
+            self._begin()
             with (self._data / "postgresql.auto.conf").open("a") as file:
                 file.write(settings)
         else:
@@ -86,6 +87,17 @@ class PostgresCluster:
             (self._data / ".s.PGSQL.5432.lock").unlink()
         atexit.register(self.close)
         self.start()
+
+    def _begin(self) -> None:
+        """Make the files of a new server: initdb runs once in a process, then they are copied."""
+        if not _BEGUN:
+            _BEGUN.append(Path(tempfile.mkdtemp(prefix="quietswap-initdb-")))
+            atexit.register(shutil.rmtree, _BEGUN[0], ignore_errors=True)
+            trust = ["--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres"]
+            self._program("initdb", *trust)
+            subprocess.run(["cp", "-a", f"{self._data}/.", _BEGUN[0]], check=True)
+        else:
+            subprocess.run(["cp", "-a", f"{_BEGUN[0]}/.", self._data], check=True)
 
     def url(self, name: str = "postgres") -> str:
         """Return the URL of one database."""

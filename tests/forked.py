@@ -17,11 +17,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from tests.forked_children import fork_what_is_started
 from tests.waiting import LONG_S
 
 _context = multiprocessing.get_context("forkserver")
@@ -130,20 +132,31 @@ def run(
 
 def _run(start: _Start) -> None:
     """Become `python -m quietswap`, in the forked process."""
-    if start.new_session:
+    streams = [stream.fileno() for stream in start.streams]
+    main = partial(_main, start.words)
+    _become(main, start.variables, start.folder, streams, start.new_session)
+
+
+def _become(
+    main: Callable[[], None], variables: Mapping[str, str], folder: str, streams: Sequence[int],
+    new_session: bool,
+) -> None:  # fmt: skip
+    """Be a new program in this forked process: call `main` with its streams and variables."""
+    if new_session:
         os.setsid()
-    for number, stream in enumerate(start.streams):
-        os.dup2(stream.fileno(), number)
-        stream.close()
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    for stream in {*streams} - {0, 1, 2}:
+        os.close(stream)
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
     os.environ.clear()
-    os.environ.update(start.variables)
-    os.chdir(start.folder)
+    os.environ.update(variables)
+    os.chdir(folder)
     multiprocessing.set_start_method("fork", force=True)  # the default of a new interpreter
     try:
-        _main(start.words)
+        main()
     finally:
         atexit._run_exitfuncs()  # multiprocessing leaves them out
 
@@ -155,6 +168,8 @@ def _main(words: Sequence[str]) -> None:
         sys.path.insert(0, str(script.resolve().parent))
         runpy.run_path(words[0], run_name="__main__")
         return
+    if words[0] == "sandbox":
+        fork_what_is_started(_become)
     sys.argv = ["quietswap", *words]
     from quietswap.__main__ import main
 

@@ -87,3 +87,34 @@ def answers(client: httpx.Client, port: int) -> bool:
         return client.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
     except httpx.TransportError:
         return False
+
+
+CHILD = """
+import os, sys
+print(os.getppid(), "tests.forked" in sys.modules, os.getcwd(), os.environ["WORD"], sys.argv[1:])
+print(sys.stdin.read(), file=sys.stderr)
+sys.exit(3)
+"""
+PARENT = """
+import os, subprocess, sys
+from tests import forked, forked_children
+forked_children.fork_what_is_started(forked._become)
+sys.path.append(os.environ["FOLDER"])
+done = subprocess.run(
+    [sys.executable, "-m", "child", "a"], input="typed", capture_output=True, text=True,
+    cwd=os.environ["FOLDER"], env={"WORD": "heard"}, check=False,
+)
+assert done.returncode == 3, done
+print(os.getpid(), done.stdout, done.stderr)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it starts a new interpreter")
+def test_what_a_forked_process_starts_is_forked_and_its_child(tmp_path: Path) -> None:
+    (tmp_path / "child.py").write_text(CHILD)
+    done = subprocess.run(
+        [sys.executable, "-c", PARENT], env=os.environ | {"FOLDER": str(tmp_path)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    parent, *told = done.stdout.split()
+    assert told == [parent, "True", str(tmp_path), "heard", "['a']", "typed"]

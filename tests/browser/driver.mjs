@@ -1,6 +1,6 @@
 // Drives a real browser for tests/browser/browser.py: one JSON command per line on stdin, one JSON
 // answer per line on stdout. Requests of injected wallets go to Python and wait for its answer.
-import { existsSync, readFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, renameSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { chromium, firefox } from 'playwright-core'
@@ -10,6 +10,19 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const axeSource = readFileSync(here('node_modules/axe-core/axe.min.js'), 'utf8')
 const injected = readFileSync(here('injected.js'), 'utf8')
 const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
+
+/** The packaged Chromium, which is unpacked once (three seconds) and stays beside its package. */
+async function packagedChromium() {
+  const { version } = JSON.parse(readFileSync(here('node_modules/@sparticuz/chromium/package.json'), 'utf8'))
+  const kept = here(`node_modules/.chromium-${version}`)
+  if (!existsSync(kept)) {
+    const unpacked = await (await import('@sparticuz/chromium')).default.executablePath()
+    const copy = `${kept}.${process.pid}`
+    copyFileSync(unpacked, copy)
+    renameSync(copy, kept) // whole, whichever process is first
+  }
+  return kept
+}
 
 /**
  * Starts the installed Firefox that FIREFOX names, or the packaged Chromium, or an installed Chrome where that
@@ -26,10 +39,9 @@ async function start() {
   }
   if (process.platform === 'linux' && process.arch === 'x64') {
     try {
-      const packaged = (await import('@sparticuz/chromium')).default
-      // not `packaged.args`: they switch web security off
+      // not the package's `args`: they switch web security off
       return await chromium.launch({
-        executablePath: await packaged.executablePath(),
+        executablePath: await packagedChromium(),
         args: ['--no-sandbox'],
       })
     } catch (error) {

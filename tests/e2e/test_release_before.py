@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests import loopback
-from tests.databases import PostgresCluster
+from tests.databases import PostgresCluster, both_databases
 from tests.e2e.conftest import PATIENT, Town, running_town
 from tests.spec.api_client import ApiClient
 from tests.waiting import WITHIN_S
@@ -57,7 +57,7 @@ def _release_before(sources: Path, url: str) -> Iterator[Town]:
             assert process.wait(WITHIN_S) == 0
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=both_databases("release-before"))
 async def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/shared.db"
