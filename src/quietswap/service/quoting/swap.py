@@ -14,7 +14,6 @@ from quietswap.rules.chain.records import (
     AccountState,
     ChainReader,
     Head,
-    SimulationResult,
     UnreadableToken,
 )
 from quietswap.rules.clients import ApiKey, to_cents
@@ -30,8 +29,6 @@ from quietswap.rules.quotes.quote import (
     FEE_MAY_RISE,
     UNREAD_DECIMALS,
     AlternativeRoute,
-    BatchForm,
-    Route,
     RouteRequest,
     SourceOutcome,
     SourceReport,
@@ -40,12 +37,10 @@ from quietswap.rules.quotes.quote import (
 )
 from quietswap.rules.quotes.request import IndicativePriceRequest, SwapQuoteRequest
 from quietswap.rules.relays import EndpointType, ShareMode
-from quietswap.rules.routers import batch
 from quietswap.rules.routers.method import Measure
 from quietswap.rules.safety.methods import measure
 from quietswap.rules.safety.wallet_effects import QuoteIssues, find_issues
 from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE, Token, TokenPolicy
-from quietswap.rules.trial.verdict import Fault, fault
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
@@ -58,6 +53,7 @@ from quietswap.service.clients.failures import (
 )
 from quietswap.service.node.work import name_tokens
 from quietswap.service.prices.usd import UsdPrices
+from quietswap.service.quoting.batched_form import batched_form, swap_params
 from quietswap.service.quoting.price import QuotePrice
 from quietswap.service.quoting.routes import (
     CollectedRoutes,
@@ -330,7 +326,7 @@ class QuoteSwap:
         threat, rebate = self._threat(best, market, impact, sold if bought is None else bought)
         limit = best.gas_limit or fees.gas_limit_for(best.gas) + fees.NEW_SLOT_GAS
         nonce = next_nonce(sender.nonce, sender.pending_nonce, context.nonces)
-        params = _params(collected, best.route.target, best.route.data, limit, nonce)
+        params = swap_params(collected, best.route.target, best.route.data, limit, nonce)
         return SwapQuote(
             sell_token=request.sell.address,
             buy_token=request.buy.address,
@@ -408,18 +404,6 @@ def _usd_cents(*values: Decimal | None) -> int | None:
     return to_cents(max(known_usd)) if known_usd else None
 
 
-def _params(
-    collected: CollectedRoutes, to: Address, data: bytes, gas_limit: int, nonce: int | None
-) -> UnsignedTransaction:
-    cap = fees.max_fee_per_gas(
-        collected.prepared.next_base_fee,
-        fees.SWAP_FEE_MULTIPLE,
-        gas_limit=gas_limit,
-        balance=collected.prepared.sender.eth_balance,
-    )
-    return UnsignedTransaction(to, data, 0, gas_limit, cap, nonce)
-
-
 def _approved(request: RouteRequest, sender: AccountState) -> set[Address]:
     allowances = sender.allowances.items()
     return {router for router, allowed in allowances if allowed >= request.sell_amount}
@@ -450,48 +434,3 @@ def _named(reports: Sequence[SourceReport], winner: str) -> tuple[SourceReport, 
         replace(report, outcome=SourceOutcome.WON) if report.source == winner else report
         for report in reports
     )
-
-
-async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchForm | None:
-    """Return the form, simulated as its transaction, or the reason for none.
-
-    None for a wallet that is not delegated; nothing is asked of the node then.
-    """
-    sender, route = collected.prepared.sender, quote.route
-    delegate = batch.delegate_of(sender.code)
-    if delegate is None:
-        return None
-    reason = _obstacle(quote, collected)
-    if reason is not None:
-        return BatchForm(delegate, reason=reason)
-    run = await collected.prepared.simulate_batched(replace(route, gas=quote.gas + batch.FIRST_GAS))
-    reason = _fault(run, route)
-    if reason is not None or run.gas_limit is None:
-        return BatchForm(delegate, reason=reason)
-    calls = batch.SwapBatch(quote.sell_token, route.target, quote.sell_amount, route.data)
-    nonce = quote.params.nonce
-    params = _params(collected, quote.wallet, calls.calldata(), run.gas_limit, nonce)
-    return BatchForm(delegate, params, run.gas)
-
-
-def _obstacle(quote: SwapQuote, collected: CollectedRoutes) -> str | None:
-    sender, route = collected.prepared.sender, quote.route
-    if quote.params.nonce != sender.nonce:
-        return batch.LATER
-    return batch.refused_code(sender.code) or batch.refused_allowance(
-        sender.allowances.get(route.spender)
-    )
-
-
-def _fault(run: SimulationResult, route: Route) -> str | None:
-    match fault(run, route.min_buy_amount):
-        case None:
-            return None
-        case Fault.UNKNOWN:
-            return f"it could not be simulated: {run.reason}"
-        case Fault.REVERTS:
-            return f"it would revert: {run.reason}"
-        case Fault.BREAKS_A_RULE:
-            return run.broken
-        case Fault.SHORT:
-            return f"it delivers {run.received or 0}, less than its minimum {route.min_buy_amount}"

@@ -1,0 +1,69 @@
+"""The batched form of a quote, simulated as its transaction, or the reason for none."""
+
+from msgspec.structs import replace
+
+from quietswap.rules.chain.records import SimulationResult
+from quietswap.rules.quotes.quote import BatchForm, Route, SwapQuote
+from quietswap.rules.routers import batch
+from quietswap.rules.trial.verdict import Fault, fault
+from quietswap.rules.tx import fees
+from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import UnsignedTransaction
+from quietswap.service.quoting.routes import CollectedRoutes
+
+
+async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchForm | None:
+    """Return the form, simulated as its transaction, or the reason for none.
+
+    None for a wallet that is not delegated; nothing is asked of the node then.
+    """
+    sender, route = collected.prepared.sender, quote.route
+    delegate = batch.delegate_of(sender.code)
+    if delegate is None:
+        return None
+    reason = _obstacle(quote, collected)
+    if reason is not None:
+        return BatchForm(delegate, reason=reason)
+    run = await collected.prepared.simulate_batched(replace(route, gas=quote.gas + batch.FIRST_GAS))
+    reason = _fault(run, route)
+    if reason is not None or run.gas_limit is None:
+        return BatchForm(delegate, reason=reason)
+    calls = batch.SwapBatch(quote.sell_token, route.target, quote.sell_amount, route.data)
+    nonce = quote.params.nonce
+    params = swap_params(collected, quote.wallet, calls.calldata(), run.gas_limit, nonce)
+    return BatchForm(delegate, params, run.gas)
+
+
+def _obstacle(quote: SwapQuote, collected: CollectedRoutes) -> str | None:
+    sender, route = collected.prepared.sender, quote.route
+    if quote.params.nonce != sender.nonce:
+        return batch.LATER
+    return batch.refused_code(sender.code) or batch.refused_allowance(
+        sender.allowances.get(route.spender)
+    )
+
+
+def _fault(run: SimulationResult, route: Route) -> str | None:
+    match fault(run, route.min_buy_amount):
+        case None:
+            return None
+        case Fault.UNKNOWN:
+            return f"it could not be simulated: {run.reason}"
+        case Fault.REVERTS:
+            return f"it would revert: {run.reason}"
+        case Fault.BREAKS_A_RULE:
+            return run.broken
+        case Fault.SHORT:
+            return f"it delivers {run.received or 0}, less than its minimum {route.min_buy_amount}"
+
+
+def swap_params(
+    collected: CollectedRoutes, to: Address, data: bytes, gas_limit: int, nonce: int | None
+) -> UnsignedTransaction:
+    cap = fees.max_fee_per_gas(
+        collected.prepared.next_base_fee,
+        fees.SWAP_FEE_MULTIPLE,
+        gas_limit=gas_limit,
+        balance=collected.prepared.sender.eth_balance,
+    )
+    return UnsignedTransaction(to, data, 0, gas_limit, cap, nonce)
