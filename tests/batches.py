@@ -10,6 +10,7 @@ from typing import Any
 
 from eth_abi import encode
 
+from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.sandbox.contracts.addresses import CALIBUR
 
@@ -35,6 +36,16 @@ def approve(spender: str, amount: int) -> bytes:
     return bytes.fromhex("095ea7b3") + encode(["address", "uint256"], [spender, amount])
 
 
+def deposit(amount: int, weth: str = WETH) -> Call:
+    """Return the call that wraps wei of the wallet."""
+    return weth, amount, bytes.fromhex("d0e30db0")
+
+
+def withdraw(amount: int, weth: str = WETH) -> Call:
+    """Return the call that unwraps wei of WETH."""
+    return weth, 0, bytes.fromhex("2e1a7d4d") + _word(amount)
+
+
 def execute(calls: Sequence[Call], mode: bytes = MODE, op_data: bytes | None = None) -> bytes:
     """Return the calldata of ERC-7821's `execute`."""
     kinds, values = ["(address,uint256,bytes)[]"], [list(calls)]
@@ -45,26 +56,42 @@ def execute(calls: Sequence[Call], mode: bytes = MODE, op_data: bytes | None = N
 
 @dataclass(frozen=True)
 class Batch:
-    """The parts of a batch, in smallest units, and its transaction's target and value."""
+    """The parts of a batch, in smallest units, and its transaction's target and value.
+
+    `wrapped` and `unwrapped` are wei of WETH before and after the swap; 0 for none.
+    """
 
     wallet: Address
     token: str
     router: str
     amount: int
     swap: bytes
+    wrapped: int = 0
+    unwrapped: int = 0
 
     @property
     def calls(self) -> tuple[Call, Call]:
-        """Return the two calls."""
+        """Return approval and swap."""
         return (
             (self.token, 0, approve(self.router, self.amount)),
             (self.router, 0, self.swap),
         )
 
+    def around(self, calls: Sequence[Call]) -> list[Call]:
+        """Return the calls with the wrap before them, or the unwrap after them."""
+        before = [deposit(self.wrapped)] if self.wrapped else []
+        return [*before, *calls, *([withdraw(self.unwrapped)] if self.unwrapped else [])]
+
+    def execute(
+        self, calls: Sequence[Call], mode: bytes = MODE, op_data: bytes | None = None
+    ) -> bytes:
+        """Return the calldata of other calls in the place of approval and swap."""
+        return execute(self.around(calls), mode, op_data)
+
     @property
     def data(self) -> bytes:
         """Return the calldata."""
-        return execute(self.calls)
+        return self.execute(self.calls)
 
 
 @dataclass(frozen=True)
@@ -98,6 +125,7 @@ def _calldata(good: Batch) -> Iterator[tuple[str, bytes]]:
     yield from _modes(good)
     yield from _call_lists(good)
     yield from _approvals(good)
+    yield from _conversions(good)
     yield from _encodings(good)
     chance = random.Random(_SEED)
     for number in range(_FLIPS):
@@ -116,13 +144,13 @@ def _modes(good: Batch) -> Iterator[tuple[str, bytes]]:
         "batch of batches": "01000000000078210002",
     }
     for name, prefix in named.items():
-        yield name, execute(good.calls, bytes.fromhex(prefix).ljust(32, b"\0"))
+        yield name, good.execute(good.calls, bytes.fromhex(prefix).ljust(32, b"\0"))
     for at in range(32):
         mode = bytearray(MODE)
         mode[at] ^= 0x02
-        yield f"byte {at} of the mode", execute(good.calls, bytes(mode))
-    yield "opData in the plain mode", execute(good.calls, op_data=b"")
-    yield "opData of a signature", execute(good.calls, op_data=b"\x01" * 65)
+        yield f"byte {at} of the mode", good.execute(good.calls, bytes(mode))
+    yield "opData in the plain mode", good.execute(good.calls, op_data=b"")
+    yield "opData of a signature", good.execute(good.calls, op_data=b"\x01" * 65)
 
 
 def _call_lists(good: Batch) -> Iterator[tuple[str, bytes]]:
@@ -145,23 +173,55 @@ def _call_lists(good: Batch) -> Iterator[tuple[str, bytes]]:
         for place in range(3):
             calls = [first, second]
             calls.insert(place, third)
-            yield f"a third call {name}, at {place}", execute(calls)
-    yield "another order", execute([second, first])
-    yield "the approval alone", execute([first])
-    yield "the swap alone", execute([second])
-    yield "no call", execute([])
-    yield "two approvals", execute([first, first])
-    yield "two swaps", execute([second, second])
+            yield f"a third call {name}, at {place}", good.execute(calls)
+    yield "another order", good.execute([second, first])
+    yield "the approval alone", good.execute([first])
+    yield "the swap alone", good.execute([second])
+    yield "no call", good.execute([])
+    yield "two approvals", good.execute([first, first])
+    yield "two swaps", good.execute([second, second])
     for name, value in {"1 wei": 1, "1 ETH": 10**18}.items():
-        yield f"{name} with the approval", execute([(first[0], value, first[2]), second])
-        yield f"{name} with the swap", execute([first, (second[0], value, second[2])])
+        yield f"{name} with the approval", good.execute([(first[0], value, first[2]), second])
+        yield f"{name} with the swap", good.execute([first, (second[0], value, second[2])])
     for name, to in {"stranger": STRANGER, "nobody": NOBODY, "wallet": good.wallet}.items():
-        yield f"the approval calls the {name}", execute([(to, 0, first[2]), second])
-        yield f"the swap calls the {name}", execute([first, (to, 0, second[2])])
+        yield f"the approval calls the {name}", good.execute([(to, 0, first[2]), second])
+        yield f"the swap calls the {name}", good.execute([first, (to, 0, second[2])])
     for name, data in {
         "shorter": second[2][:-1], "longer": second[2] + b"\0", "empty": b"", "other": b"\1\2\3\4",
     }.items():  # fmt: skip
-        yield f"the swap's calldata is {name}", execute([first, (second[0], 0, data)])
+        yield f"the swap's calldata is {name}", good.execute([first, (second[0], 0, data)])
+
+
+def _conversions(good: Batch) -> Iterator[tuple[str, bytes]]:
+    """Wraps and unwraps that are more, less, of another WETH, or at another place."""
+    first, second = good.calls
+    whole = (good.wrapped, good.unwrapped)
+    each = {good.wrapped, good.unwrapped, good.amount, 1, MOST} - {0}
+    amounts = sorted(each | {amount + by for amount in each - {1, MOST} for by in (-1, 1)})
+    for amount in amounts:
+        for name, call in (
+            ("wraps", deposit(amount)),
+            ("unwraps", withdraw(amount)),
+            ("wraps a stranger's WETH", deposit(amount, STRANGER)),
+            ("unwraps a stranger's WETH", withdraw(amount, STRANGER)),
+            ("sends ETH to a stranger", (STRANGER, amount, b"")),
+            ("sends ETH to WETH", (WETH, amount, b"")),
+            ("unwraps with a value", (WETH, 1, withdraw(amount)[2])),
+            ("unwraps in longer calldata", (WETH, 0, withdraw(amount)[2] + bytes(32))),
+        ):
+            orders = {
+                "first": [call, first, second],
+                "between": [first, call, second],
+                "last": [first, second, call],
+            }
+            for place, calls in orders.items():
+                is_good = {"first": (amount, 0), "last": (0, amount)}.get(place) == whole
+                if not (is_good and name == {"first": "wraps", "last": "unwraps"}[place]):
+                    yield f"{name} {amount} {place}", execute(calls)
+                if whole != (0, 0):
+                    yield f"also {name} {amount} {place}", good.execute(calls)
+    if whole != (0, 0):
+        yield "without the conversion", execute(good.calls)
 
 
 def _approvals(good: Batch) -> Iterator[tuple[str, bytes]]:
@@ -170,11 +230,14 @@ def _approvals(good: Batch) -> Iterator[tuple[str, bytes]]:
         "a stranger": STRANGER, "nobody": NOBODY, "the wallet": good.wallet,
         "the token": good.token, "the delegate": CALIBUR,
     }.items():  # fmt: skip
-        yield f"approves {name}", execute([(good.token, 0, approve(spender, good.amount)), second])
+        yield (
+            f"approves {name}",
+            good.execute([(good.token, 0, approve(spender, good.amount)), second]),
+        )
     for amount in (0, 1, good.amount - 1, good.amount + 1, 2 * good.amount, MOST, MOST // 2):
         yield (
             f"approves {amount}",
-            execute([(good.token, 0, approve(good.router, amount)), second]),
+            good.execute([(good.token, 0, approve(good.router, amount)), second]),
         )
     plain = approve(good.router, good.amount)
     others = {
@@ -185,7 +248,7 @@ def _approvals(good: Batch) -> Iterator[tuple[str, bytes]]:
         "with dirty upper bits": plain[:4] + b"\1" + plain[5:],
     }
     for name, data in others.items():
-        yield f"an approval as {name}", execute([(good.token, 0, data), second])
+        yield f"an approval as {name}", good.execute([(good.token, 0, data), second])
     for each in (replace(good, token=STRANGER), replace(good, router=STRANGER)):
         yield f"of {each.token} by {each.router}", each.data
 

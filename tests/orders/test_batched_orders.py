@@ -1,6 +1,7 @@
 """Orders that approve and swap in one: exactly the quote's batch, of a wallet that can make it."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +10,14 @@ import pytest
 from quietswap.rules.chain.records import DryRun
 from quietswap.rules.errors.base import RequestError
 from quietswap.rules.orders.order import OrderKind
-from quietswap.rules.quotes.issued_quote import BatchTerms, IssuedQuote, SwapOrderTerms
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.quotes.issued_quote import BatchTerms, IssuedQuote, SwapOrderTerms, Trade
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.service.relays.answers import RelayOutcome
 from tests.batches import STRANGER, Batch, delegated, wrong_batches
 from tests.orders.cancelling import submission
 from tests.orders.submitting import KEY, Desk, open_desk, swap_submission
 from tests.signing import FIELDS, ROUTER, sign
-from tests.stored_orders import swap_quote
+from tests.stored_orders import USDC, swap_quote
 from tests.wallet_rpc.wallet_sends import SELF, deposit, only_order, refused, token
 
 GOOD = Batch(SELF, WETH, ROUTER, 10**18, bytes.fromhex(FIELDS["data"][2:]))
@@ -26,10 +27,11 @@ OWN = {"to": SELF, "data": "0x" + GOOD.data.hex(), "gas": GAS}
 CODE = bytes.fromhex(delegated()[2:])
 
 
-def batch_quote(**changes: Any) -> IssuedQuote:
+def batch_quote(conversion: WrapOperation | None = None, **changes: Any) -> IssuedQuote:
     plain = swap_quote(**changes)
     assert isinstance(plain.terms, SwapOrderTerms)
-    return replace(plain, terms=replace(plain.terms, batch=BatchTerms(GAS, 30 * 10**9)))
+    terms = BatchTerms(GAS, 30 * 10**9, conversion)
+    return replace(plain, terms=replace(plain.terms, batch=terms))
 
 
 @pytest.fixture
@@ -215,3 +217,104 @@ async def test_it_is_cancelled_by_its_nonce(desk: Desk) -> None:
     quote = await desk.cancel.issue(KEY, order.order_id)
     assert (quote.params.to, quote.params.data, quote.params.nonce) == (SELF, b"", 7)
     await desk.cancel.submit(KEY, submission(quote))
+
+
+# With ETH: what is sold is wrapped before, or the minimum is unwrapped after the swap.
+
+WRAPPING = replace(GOOD, wrapped=GOOD.amount)
+UNWRAPPING = replace(GOOD, token=USDC, amount=3_000 * 10**6, unwrapped=9 * 10**17)
+TRADE = Trade(USDC, WETH, 3_000 * 10**6, 9 * 10**17, 10**18)
+SPENT = GAS * FIELDS["maxFeePerGas"]
+CASES = {"wrap": (WrapOperation.WRAP, WRAPPING), "unwrap": (WrapOperation.UNWRAP, UNWRAPPING)}
+
+
+def as_batch(good: Batch) -> dict[str, Any]:
+    return {"to": SELF, "data": "0x" + good.data.hex(), "gas": GAS}
+
+
+@asynccontextmanager
+async def converting(conversion: str) -> AsyncIterator[tuple[Desk, Batch, dict[str, Any]]]:
+    """Yield a desk whose quote converts, the batch of it, and the terms of its order."""
+    operation, good = CASES[conversion]
+    quote, terms = batch_quote(operation), {}
+    if operation is WrapOperation.UNWRAP:
+        assert isinstance(quote.terms, SwapOrderTerms)
+        quote = replace(quote, terms=replace(quote.terms, trade=TRADE))
+        terms = {"fromToken": USDC, "toToken": WETH, "amount": str(TRADE.sell_amount)}
+        terms |= {"minReturnAmount": str(TRADE.min_buy_amount)}
+    async with open_desk() as desk:
+        desk.chain.facts = replace(
+            desk.chain.facts, code=CODE, allowance=0, eth_balance=10**18 + SPENT
+        )
+        if operation is WrapOperation.WRAP:
+            desk.chain.facts = replace(desk.chain.facts, token_balance=0)
+        await desk.storage.quotes.save(quote)
+        assert await desk.storage.quotes.by_id(KEY.client_id, "quote-1") == quote
+        yield desk, good, terms
+
+
+@pytest.mark.parametrize("door", ["api", "rpc"])
+@pytest.mark.parametrize("conversion", CASES)
+async def test_a_conversion_is_sent_and_every_other_batch_refused(
+    conversion: str, door: str
+) -> None:
+    async with converting(conversion) as (desk, good, terms):
+        own = as_batch(good)
+        for one in wrong_batches(good)[:: 1 if door == "api" else 7]:
+            raw = sign(**own | one.fields)
+            if door == "api":
+                with pytest.raises(RequestError) as caught:
+                    await desk.swap(KEY, swap_submission(raw, **terms))
+                error = caught.value
+            else:
+                error = await refused(desk, raw)
+            assert (error.details or {})["reason"] in {"MISMATCH", "NO_MATCH"}, one.name
+        assert not desk.relay.sent
+        raw = sign(**own)
+        if door == "api":
+            await desk.swap(KEY, swap_submission(raw, **terms))
+        else:
+            await desk.send(token(), raw)
+        order = await only_order(desk)
+        assert (order.kind, order.conversion, order.quote_id) == (
+            OrderKind.SWAP, conversion, "quote-1",
+        )  # fmt: skip
+        assert len(desk.relay.sent) == 1
+        shown = await desk.storage.orders.record(KEY.client_id, order.order_id)
+        assert shown is not None
+        assert shown.conversion == conversion
+
+
+async def test_the_eth_that_is_wrapped_is_needed_beside_the_gas() -> None:
+    async with converting("wrap") as (desk, good, _):
+        facts = desk.chain.facts
+        desk.chain.facts = replace(facts, eth_balance=facts.eth_balance - 1)
+        error = await post(desk, sign(**as_batch(good)))
+        assert error.code == "INSUFFICIENT_BALANCE"
+        assert (error.details or {})["required"] == str(10**18 + SPENT)
+        desk.chain.facts = facts
+        await desk.swap(KEY, swap_submission(sign(**as_batch(good))))
+
+
+async def test_the_token_of_a_swap_that_unwraps_is_needed() -> None:
+    async with converting("unwrap") as (desk, good, terms):
+        desk.chain.facts = replace(desk.chain.facts, token_balance=TRADE.sell_amount - 1)
+        with pytest.raises(RequestError) as caught:
+            await desk.swap(KEY, swap_submission(sign(**as_batch(good)), **terms))
+        assert caught.value.code == "INSUFFICIENT_BALANCE"
+
+
+@pytest.mark.parametrize("converts_first", [True, False])
+async def test_two_batches_of_one_swap_are_not_open_at_once(converts_first: bool) -> None:
+    """Two quotes of one route: one wraps what is sold, the other does not."""
+    async with converting("wrap") as (desk, good, _):
+        await desk.storage.quotes.save(replace(batch_quote(), quote_id="quote-2"))
+        desk.chain.facts = replace(desk.chain.facts, token_balance=10**18)
+        first, second = sign(**as_batch(good)), sign(**OWN)
+        if not converts_first:
+            first, second = second, first
+        order = (await desk.swap(KEY, swap_submission(first))).order
+        assert order.conversion == ("wrap" if converts_first else None)
+        error = await post(desk, second)
+        assert (error.details or {})["reason"] == "QUOTE_USED"
+        assert (error.details or {})["orderId"] == order.order_id

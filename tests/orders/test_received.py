@@ -134,6 +134,35 @@ def test_what_arrived_or_why_it_is_unknown() -> None:
     assert said(USDC, {_USDC: 2**256}) == Arrival(issue=ReceivedIssue.OUT_OF_RANGE)
 
 
+@pytest.mark.parametrize("logs_eth", [False, True])
+def test_a_swap_that_unwraps_a_part_received_all_of_it(logs_eth: bool) -> None:
+    """Before and after EIP-7708: the ETH is counted once, by the log of WETH."""
+    system = "0x" + "f" * 39 + "e"
+    logs = [
+        transfer(POOL, ME, 100, _WETH),
+        *([transfer(WETH, ME, 97, system)] if logs_eth else []),
+        TokenLog(_WETH, (WITHDRAWAL, word(ME)), word(97)),
+    ]
+    net = net_movements(ME, logs)
+    assert said(WETH, net, unwraps=True) == Arrival(100)
+    assert said(WETH, net) == Arrival(3)
+    assert said(NATIVE, net, from_weth=True) == Arrival(97)
+    unread = {_WETH: 3, _ETH: None}
+    assert said(WETH, unread, unwraps=True) == Arrival(issue=ReceivedIssue.UNREADABLE)
+
+
+@pytest.mark.parametrize("logs_eth", [False, True])
+def test_a_swap_that_wraps_what_it_sells_received_what_it_bought(logs_eth: bool) -> None:
+    system = "0x" + "f" * 39 + "e"
+    logs = [
+        *([transfer(ME, WETH, 9, system)] if logs_eth else []),
+        TokenLog(_WETH, (DEPOSIT, word(ME)), word(9)),
+        transfer(ME, POOL, 9, _WETH),
+        transfer(POOL, ME, 5),
+    ]
+    assert net_movements(ME, logs) == {_WETH: 0, _USDC: 5}
+
+
 def test_eth_is_known_for_an_unwrap_alone() -> None:
     assert said(NATIVE, {_ETH: 7}, from_weth=True) == Arrival(7)
     assert said(NATIVE, {_ETH: 7}) == Arrival(issue=ReceivedIssue.ETH_NOT_LOGGED)

@@ -118,6 +118,7 @@ def quoted(
     source: OneRoute | None = None,
     reads: Nothing | None = None,
     node: OneSimulation | None = None,
+    ask: SwapQuoteRequest = ASK,
 ) -> SwapQuote:
     async def work() -> SwapQuote:
         chain: Any = node or OneSimulation(simulation)
@@ -132,7 +133,7 @@ def quoted(
             relays={FIRST_TIER: ScriptedRelay()},
             tokens=TokenPolicy(), terms=swap_terms(Settings()), clock=clock, new_id=lambda: "swq_1",
         )  # fmt: skip
-        return await quote(KEY, ASK)
+        return await quote(KEY, ask)
 
     return run(work())
 

@@ -13,6 +13,7 @@ from quietswap.rules.safety.wallet_effects import (
     parse_log,
     wallet_word,
 )
+from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.keccak import keccak256
@@ -244,3 +245,49 @@ def test_the_wallets_word_is_in_every_log_that_concerns_it() -> None:
     for theft, _ in THEFTS.values():
         text = "".join(map(bytes.hex, (*theft.topics, theft.data)))
         assert wallet_word(WALLET) in text
+
+
+WRAPS = SwapBounds(WALLET, ROUTER, WETH, AMOUNT, allowance=AMOUNT, wrapped=AMOUNT)
+UNWRAPS = SwapBounds(WALLET, ROUTER, SELL, AMOUNT, allowance=AMOUNT, unwrapped=AMOUNT)
+
+
+@pytest.mark.parametrize("reporters", [[ETHER], [SYSTEM], [ETHER, SYSTEM]])
+def test_exactly_what_is_sold_is_wrapped(reporters: list[Address]) -> None:
+    """A node logs it by the pseudo token, from EIP-7708 on by the system's address, or by both."""
+    sold = transfer(WETH, WALLET, POOL, AMOUNT)
+    wraps = [transfer(each, WALLET, WETH, AMOUNT) for each in reporters]
+    assert broken_rule([*wraps, sold, BOUGHT], WRAPS, balance_before=5, balance_after=5) is None
+    for after in (4, 0):
+        found = broken_rule([*wraps, sold], WRAPS, balance_before=5, balance_after=after)
+        assert (found or "").startswith(f"it takes {AMOUNT + 5 - after} of {WETH}")
+    assert broken_rule(wraps, BOUNDS) == "it moves ETH out of the wallet"
+    for other in (
+        [],
+        [transfer(each, WALLET, WETH, AMOUNT - 1) for each in reporters],
+        [*wraps, wraps[0]],
+        [*wraps, transfer(reporters[-1], WALLET, WETH, 1)],
+    ):
+        assert "not exactly 1000 wei" in (broken_rule([*other, sold], WRAPS) or "")
+    for to in (POOL, THIEF):
+        elsewhere = [transfer(each, WALLET, to, AMOUNT) for each in reporters]
+        for logs in (elsewhere, [*wraps, *elsewhere]):
+            assert broken_rule([*logs, sold], WRAPS) == "it moves ETH out of the wallet"
+
+
+@pytest.mark.parametrize("reporters", [[ETHER], [SYSTEM], [ETHER, SYSTEM]])
+def test_exactly_the_minimum_is_unwrapped(reporters: list[Address]) -> None:
+    unwraps = [transfer(each, WETH, WALLET, AMOUNT) for each in reporters]
+    gift = transfer(reporters[0], POOL, WALLET, 7)
+    assert broken_rule([SOLD, *unwraps, gift], UNWRAPS) is None
+    assert broken_rule([SOLD, *unwraps], BOUNDS) is None
+    for other in (
+        [],
+        [transfer(each, WETH, WALLET, AMOUNT + 1) for each in reporters],
+        [*unwraps, unwraps[0]],
+        [transfer(each, POOL, WALLET, AMOUNT) for each in reporters],
+        [transfer(each, WETH, THIEF, AMOUNT) for each in reporters],
+        [transfer(WETH, WETH, WALLET, AMOUNT)],
+    ):
+        assert "not exactly 1000 wei" in (broken_rule([SOLD, *other], UNWRAPS) or "")
+    leak = transfer(reporters[0], WALLET, THIEF, 1)
+    assert broken_rule([SOLD, *unwraps, leak], UNWRAPS) == "it moves ETH out of the wallet"

@@ -1,10 +1,12 @@
 """The batched form of a swap: one encoding, and nothing else is one."""
 
+from dataclasses import replace
+
 import pytest
 
 from quietswap.rules.routers import batch
 from quietswap.rules.routers.batch import DELEGATES, SwapBatch
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 from tests.batches import Batch, wrong_batches
@@ -13,6 +15,13 @@ WALLET = Address("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
 ROUTER = Address("0x6131B5fae19EA4f9D964eAc0408E4408b66337b5")
 SWAPS = [b"", b"\x38", bytes(31), bytes(32), bytes.fromhex("5ae401dc") + bytes(range(200))]
 GOOD = Batch(WALLET, WETH, ROUTER, 10**18, SWAPS[-1])
+USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
+GOODS = {
+    "plain": GOOD,
+    "wrap": replace(GOOD, wrapped=10**18),
+    "unwrap": replace(GOOD, token=USDC, amount=3 * 10**9, unwrapped=99 * 10**16),
+}
+"""A batch of each form."""
 BY_VIEM = (
     "e9ae5c53"
     "0100000000000000000000000000000000000000000000000000000000000000"
@@ -49,9 +58,15 @@ def test_a_library_of_wallets_encodes_the_same() -> None:
 
 @pytest.mark.parametrize("swap", SWAPS)
 @pytest.mark.parametrize("amount", [1, 10**18, 2**256 - 1])
-def test_what_is_written_is_read(swap: bytes, amount: int) -> None:
-    good = Batch(WALLET, WETH, ROUTER, amount, swap)
-    expected = SwapBatch(WETH, ROUTER, amount, swap)
+@pytest.mark.parametrize("conversion", [None, *WrapOperation])
+def test_what_is_written_is_read(
+    swap: bytes, amount: int, conversion: WrapOperation | None
+) -> None:
+    wrapped = amount if conversion is WrapOperation.WRAP else 0
+    unwrapped = 7 if conversion is WrapOperation.UNWRAP else 0
+    good = Batch(WALLET, WETH, ROUTER, amount, swap, wrapped, unwrapped)
+    expected = batch.swap_batch(WETH, ROUTER, amount, swap, min_buy_amount=7, conversion=conversion)
+    assert expected.conversion is conversion
     assert expected.calldata() == good.data
     params = transaction(WALLET, good.data)
     assert batch.read(params, WALLET) == expected
@@ -59,19 +74,24 @@ def test_what_is_written_is_read(swap: bytes, amount: int) -> None:
     assert (found.to, found.data, found.value, found.gas_limit) == (ROUTER, swap, 0, 300_000)
 
 
-def test_there_are_more_than_300_wrong_batches() -> None:
-    wrong = wrong_batches(GOOD)
+@pytest.mark.parametrize("good", GOODS.values(), ids=GOODS)
+def test_there_are_more_than_300_wrong_batches(good: Batch) -> None:
+    wrong = wrong_batches(good)
     assert len(wrong) > 300
     assert len({(one.to, one.data, one.value) for one in wrong}) > 300
-    assert (GOOD.wallet, GOOD.data, 0) not in {(one.to, one.data, one.value) for one in wrong}
+    assert (good.wallet, good.data, 0) not in {(one.to, one.data, one.value) for one in wrong}
 
 
-def test_a_wrong_batch_is_none_or_that_of_another_swap() -> None:
+@pytest.mark.parametrize("good", GOODS.values(), ids=GOODS)
+def test_a_wrong_batch_is_none_or_that_of_another_swap(good: Batch) -> None:
     """A flipped bit may make another amount or calldata: no quote has that swap."""
-    for wrong in wrong_batches(GOOD):
+    expected = batch.read(transaction(good.wallet, good.data), WALLET)
+    assert expected is not None
+    assert (expected.wrapped, expected.unwrapped) == (good.wrapped, good.unwrapped)
+    for wrong in wrong_batches(good):
         params = transaction(wrong.to, wrong.data, wrong.value)
         found = batch.read(params, WALLET)
-        assert found != SwapBatch(WETH, ROUTER, 10**18, GOOD.swap), wrong.name
+        assert found != expected, wrong.name
         if found is None:
             assert batch.unwrapped(params, WALLET) is params
         else:

@@ -91,7 +91,7 @@ _LATER = {
     "source", "received", "received_issue", "delivered_bps", "refund_status", "refund_wei",
     "refund_tx", "usd_cents", "quote_id", "relay_answer", "deadline_s",
     "reference", "reference_wei", "second_tier", "fee_cap", "priority_fee", "base_fee",
-    "fullness_bps", "builder",
+    "fullness_bps", "builder", "conversion",
 }  # fmt: skip
 """Columns of `orders` that the first release did not have."""
 

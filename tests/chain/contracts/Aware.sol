@@ -155,6 +155,12 @@ contract Thief {
         buy.mint(msg.sender, amount);
     }
 
+    /// As `swap`, for a token that it holds and cannot make.
+    function swapFor(Plain sell, Plain buy, uint256 amount) external {
+        sell.transferFrom(msg.sender, address(this), amount);
+        buy.transfer(msg.sender, amount);
+    }
+
     function swapAndTake(Plain sell, Plain buy, uint256 amount, Plain other, uint256 extra) external {
         swap(sell, buy, amount);
         other.transferFrom(msg.sender, address(this), extra);

@@ -73,6 +73,19 @@ contract BackwardDelegate is HonestDelegate {
     }
 }
 
+contract LastlessDelegate is HonestDelegate {
+    function run(Call[] memory calls) internal override {
+        for (uint256 i; i + 1 < calls.length; i++) one(calls[i]);
+    }
+}
+
+contract TwiceLastDelegate is HonestDelegate {
+    function run(Call[] memory calls) internal override {
+        super.run(calls);
+        one(calls[calls.length - 1]);
+    }
+}
+
 /// Sends what was sold once more, to its maker.
 contract ThievingDelegate is HonestDelegate {
     function run(Call[] memory calls) internal override {

@@ -509,7 +509,9 @@ export interface components {
         /**
          * @description Approve and swap in one transaction of the wallet to itself (ERC-7821), if it is delegated.
          *
-         *         Sign either these transactionParams or those of mevProtection, never both.
+         *         Sign either these transactionParams or those of mevProtection, never both. With a conversion the
+         *         same transaction wraps sellAmount of the wallet's ETH first, or unwraps minBuyAmount last: what
+         *         arrives above the minimum stays WETH. Its value is 0: the calls inside carry the ETH.
          */
         BatchedSwap: {
             /**
@@ -527,6 +529,8 @@ export interface components {
             estimatedGas: number | null;
             /** @description Why the wallet cannot use it; null if it can */
             reason: string | null;
+            /** @description The conversion that was asked for; null: ETH is neither sold nor bought */
+            conversion: ("unwrap" | "wrap") | null;
         };
         /** @description The cancel, an order with its own id. */
         Cancel: {
@@ -1220,6 +1224,8 @@ export interface components {
              * @example -12
              */
             toReferenceBps: number | null;
+            /** @description Whether the same transaction wrapped what was sold, or unwrapped the minimum */
+            conversion: ("unwrap" | "wrap") | null;
         };
         /** @description One field that does not match. */
         FieldFault: {
@@ -2448,6 +2454,12 @@ export interface components {
              * @example 7
              */
             nonce?: number;
+            /**
+             * @description Present if the swap's transaction also wrapped the ETH that it sells, or unwrapped its minimum
+             * @example wrap
+             * @enum {string}
+             */
+            conversion?: "unwrap" | "wrap";
         };
         /** @description Tokens and amounts of the order. */
         OrderSummary: {
@@ -2811,6 +2823,11 @@ export interface components {
              * @enum {string}
              */
             reason?: "NO_LOGS" | "OTHER_SENDER" | "UNREADABLE" | "NET_LOSS" | "OUT_OF_RANGE" | "ETH_NOT_LOGGED";
+            /**
+             * @description Of the amount, the wei that arrived as ETH, because the swap's transaction unwrapped them; the others are WETH
+             * @example 1000000000000000000
+             */
+            unwrapped?: string;
         };
         /** @description What the swap was worth at the price of Uniswap's pools, before fees and before its block. */
         Reference: {
@@ -4725,6 +4742,11 @@ export interface operations {
                  * @example 3000000000
                  */
                 minBuyAmount?: string;
+                /**
+                 * @description For a delegated wallet: batch also wraps what is sold (wrap; sellToken is WETH), or unwraps minBuyAmount (unwrap; buyToken is WETH).
+                 * @example wrap
+                 */
+                conversion?: "wrap" | "unwrap";
             };
             header?: never;
             path?: never;
@@ -4978,6 +5000,11 @@ export interface operations {
                  * @example 3000000000
                  */
                 minBuyAmount?: string;
+                /**
+                 * @description For a delegated wallet: batch also wraps what is sold (wrap; sellToken is WETH), or unwraps minBuyAmount (unwrap; buyToken is WETH).
+                 * @example wrap
+                 */
+                conversion?: "wrap" | "unwrap";
             };
             header?: never;
             path?: never;
@@ -5896,12 +5923,13 @@ export interface operations {
                      *         "errorCode": "EXPIRED",
                      *         "referenceAmount": "3003600000",
                      *         "referenceWei": "1000000000000000000",
-                     *         "toReferenceBps": -12
+                     *         "toReferenceBps": -12,
+                     *         "conversion": null
                      *       }
                      *     ]
                      */
                     "application/json": components["schemas"]["ExportedOrder"][];
-                    /** @example orderId,kind,status,wallet,nonce,txHash,createdAt,submittedAt,minedAt,blockNumber,blockHash,sellToken,sellSymbol,sellAmount,sellAmountWhole,buyToken,buySymbol,quotedAmount,minimumAmount,receivedAmount,receivedWhole,receivedReason,toPromiseBps,toMinimumBps,gasUsed,effectiveGasPrice,feePaidWei,feePaidEth,refundStatus,refundWei,refundTxHash,source,tier,errorCode,referenceAmount,referenceWei,toReferenceBps */
+                    /** @example orderId,kind,status,wallet,nonce,txHash,createdAt,submittedAt,minedAt,blockNumber,blockHash,sellToken,sellSymbol,sellAmount,sellAmountWhole,buyToken,buySymbol,quotedAmount,minimumAmount,receivedAmount,receivedWhole,receivedReason,toPromiseBps,toMinimumBps,gasUsed,effectiveGasPrice,feePaidWei,feePaidEth,refundStatus,refundWei,refundTxHash,source,tier,errorCode,referenceAmount,referenceWei,toReferenceBps,conversion */
                     "text/csv": string;
                 };
             };

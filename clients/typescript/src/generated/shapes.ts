@@ -38,7 +38,7 @@ export const SHAPES = {
   GasIssue:
     "actual:amount needed:amount",
   BatchedSwap:
-    "delegate:text transactionParams?:TransactionParams? estimatedGas?:count? reason?:text?",
+    "delegate:text transactionParams?:TransactionParams? estimatedGas?:count? reason?:text? conversion?:unwrap|wrap?",
   StreamedRoute:
     "signable:truth source:text buyAmount:amount minBuyAmount:amount promised:amount simulated:amount estimatedGas:count",
   SwapOrderEnvelope:
@@ -52,13 +52,13 @@ export const SHAPES = {
   OrderStatusEnvelope:
     "ok:truth data:OrderStatusResponse",
   OrderStatusResponse:
-    "orderId:text status:cancelled|confirmed|failed|mining|pending|submitted createdAt:time orderParams:OrderParams txHash?:text? submittedAt?:time? blockNumber?:count? gasUsed?:amount? effectiveGasPrice?:amount? confirmedAt?:time? error?:OrderFailure? kind?:approval|cancel|swap|transaction|wrap received?:Received? feePaidWei?:amount? delivered?:Delivered? refund?:Refund? reference?:Reference? expiresAt?:time? endpointType?:text? shareMode?:text? relayAnswer?:text? executableUntil?:time? nonce?:count?",
+    "orderId:text status:cancelled|confirmed|failed|mining|pending|submitted createdAt:time orderParams:OrderParams txHash?:text? submittedAt?:time? blockNumber?:count? gasUsed?:amount? effectiveGasPrice?:amount? confirmedAt?:time? error?:OrderFailure? kind?:approval|cancel|swap|transaction|wrap received?:Received? feePaidWei?:amount? delivered?:Delivered? refund?:Refund? reference?:Reference? expiresAt?:time? endpointType?:text? shareMode?:text? relayAnswer?:text? executableUntil?:time? nonce?:count? conversion?:unwrap|wrap?",
   OrderParams:
     "fromToken:text toToken:text amount:amount minReturnAmount:amount",
   OrderFailure:
     "code:text message:text mayBeMined?:truth blockNumber?:count? gasUsed?:amount? effectiveGasPrice?:amount?",
   Received:
-    "token:text amount?:amount? reason?:text?",
+    "token:text amount?:amount? reason?:text? unwrapped?:amount?",
   Delivered:
     "toPromiseBps:integer toMinimumBps:integer",
   Refund:

@@ -140,14 +140,16 @@ def arrival(
     token: Address,
     *,
     from_weth: bool,
+    unwraps: bool = False,
     succeeded: bool,
     is_sender: bool,
     movements: Movements | None,
 ) -> Arrival:
     """Return what arrived of `token`, from the movements of the receipt's sender.
 
-    `from_weth`: the transaction is an unwrap. `movements` is None if the node sent no readable
-    logs. A reverted transaction brought nothing.
+    `from_weth`: the transaction is an unwrap. `unwraps`: it is a swap into WETH that unwraps a part
+    of it, which counts as WETH. `movements` is None if the node sent no readable logs. A reverted
+    transaction brought nothing.
     """
     if not succeeded:
         return Arrival(0)
@@ -157,9 +159,10 @@ def arrival(
         return Arrival(issue=ReceivedIssue.NO_LOGS)
     if not is_sender:
         return Arrival(issue=ReceivedIssue.OTHER_SENDER)
-    amount = movements.get(token.lower(), 0)
-    if amount is None:
+    net = [movements.get(each, 0) for each in (token.lower(), *((_ETH,) if unwraps else ()))]
+    if None in net:
         return Arrival(issue=ReceivedIssue.UNREADABLE)
+    amount = sum(each or 0 for each in net)
     if amount < 0:
         return Arrival(issue=ReceivedIssue.NET_LOSS)
     return Arrival(amount) if amount <= MOST else Arrival(issue=ReceivedIssue.OUT_OF_RANGE)

@@ -7,7 +7,8 @@ from typing import Protocol
 from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.chain.received import Movements
 from quietswap.rules.quotes.quote import Route, RouteRequest
-from quietswap.rules.tokens.token import Token
+from quietswap.rules.routers import batch
+from quietswap.rules.tokens.token import Token, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import SignedTransaction, UnsignedTransaction
 
@@ -52,17 +53,29 @@ class SimulationResult:
 
 @dataclass(frozen=True, slots=True)
 class SignedSwap:
-    """A signed swap for a dry run, with its priority fee `tip` in wei and the least to receive."""
+    """A signed swap for a dry run, with its priority fee `tip` in wei and the least to receive.
+
+    Of what arrives, the transaction itself unwraps `unwrapped` wei.
+    """
 
     wallet: Address
     params: UnsignedTransaction
     buy_token: Address
     min_buy_amount: int
     tip: int = 0
+    unwrapped: int = 0
 
 
 def signed_swap(signed: SignedTransaction, buy_token: Address, min_buy_amount: int) -> SignedSwap:
-    return SignedSwap(signed.sender, signed.params, buy_token, min_buy_amount, signed.priority_fee)
+    calls = batch.read(signed.params, signed.sender)
+    return SignedSwap(
+        signed.sender,
+        signed.params,
+        buy_token,
+        min_buy_amount,
+        signed.priority_fee,
+        unwrapped=calls.unwrapped if calls else 0,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +126,12 @@ class PreparedSimulation(Protocol):
         must be one of the spenders that the preparation received.
         """
 
-    async def simulate_batched(self, route: Route) -> SimulationResult:
+    async def simulate_batched(
+        self, route: Route, conversion: WrapOperation | None = None
+    ) -> SimulationResult:
         """Simulate approval and swap as one transaction of the wallet to itself, like `simulate`.
 
+        With `conversion` it wraps what is sold, too, or unwraps the minimum.
         It runs on the router's real allowance; `broken` if any is left or the code of the wallet
         does not support the mode. See `quietswap.rules.routers.batch`.
         """

@@ -119,6 +119,10 @@ class ExportedOrder(WireStruct, frozen=True, kw_only=True):
     to_reference_bps: Annotated[
         int | None, doc("Received against the pools' price, basis points, rounded down", -12)
     ] = None
+    conversion: Annotated[
+        base.WrapOperation | None,
+        doc("Whether the same transaction wrapped what was sold, or unwrapped the minimum"),
+    ] = None
 
 
 MOST_DAYS = 90

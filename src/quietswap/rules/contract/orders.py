@@ -32,6 +32,14 @@ class Received(WireStruct, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = None
     reason: Annotated[str | None, doc("Why the amount is unknown", enum=ReceivedIssue)] = None
+    unwrapped: Annotated[
+        AmountText | None,
+        doc(
+            "Of the amount, the wei that arrived as ETH, because the swap's transaction unwrapped"
+            " them; the others are WETH",
+            base.ONE_ETHER,
+        ),
+    ] = None
 
 
 class Delivered(WireStruct, frozen=True, kw_only=True):
@@ -225,6 +233,13 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
     relay_answer: RelayAnswer = None
     executable_until: base.ExecutableUntil | UnsetType = UNSET
     nonce: Annotated[Count | None, doc("Nonce of its transaction", 7)] = None
+    conversion: Annotated[
+        base.WrapOperation | None,
+        doc(
+            "Present if the swap's transaction also wrapped the ETH that it sells, or unwrapped its"
+            " minimum"
+        ),
+    ] = None
 
     @property
     def is_terminal(self) -> bool:

@@ -169,7 +169,9 @@ class Issues(WireStruct, frozen=True, kw_only=True):
 class BatchedSwap(WireStruct, frozen=True, kw_only=True):
     """Approve and swap in one transaction of the wallet to itself (ERC-7821), if it is delegated.
 
-    Sign either these transactionParams or those of mevProtection, never both.
+    Sign either these transactionParams or those of mevProtection, never both. With a conversion the
+    same transaction wraps sellAmount of the wallet's ETH first, or unwraps minBuyAmount last: what
+    arrives above the minimum stays WETH. Its value is 0: the calls inside carry the ETH.
     """
 
     delegate: Annotated[
@@ -181,6 +183,10 @@ class BatchedSwap(WireStruct, frozen=True, kw_only=True):
     ] = None
     estimated_gas: Annotated[Count | None, doc("Estimated gas units", 260_000)] = None
     reason: Annotated[str | None, doc("Why the wallet cannot use it; null if it can")] = None
+    conversion: Annotated[
+        base.WrapOperation | None,
+        doc("The conversion that was asked for; null: ETH is neither sold nor bought"),
+    ] = None
 
 
 class SwapQuoteResponse(WireStruct, frozen=True, kw_only=True):

@@ -85,6 +85,16 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
             **_UINT256,
         ),
     ] = None
+    conversion: Annotated[
+        str | None,
+        doc(
+            "For a delegated wallet: batch also wraps what is sold (wrap; sellToken is WETH), or"
+            " unwraps minBuyAmount (unwrap; buyToken is WETH).",
+            "wrap",
+            type="string",
+            enum=_OPERATIONS,
+        ),
+    ] = None
 
 
 class PriceQuery(WireStruct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
 from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind, Trade
-from quietswap.rules.routers.batch import unwrapped
+from quietswap.rules.routers import batch
 from quietswap.rules.safety import calldata
 from quietswap.rules.tokens.token import NATIVE, WrapOperation
 from quietswap.rules.tx.signed import SignedTransaction
@@ -75,9 +75,10 @@ def new_pending_order(
 
     `now_ms` stamps it; its time is counted from `counted_from_ms` (`safe_now_ms`). Unix ms.
     """
-    trade, call = plan.trade, unwrapped(signed.params, signed.sender)
+    trade, call = plan.trade, batch.unwrapped(signed.params, signed.sender)
     is_swap, ends_at_ms = plan.kind is OrderKind.SWAP, counted_from_ms + limits.expiry_ms
     deadline_s = calldata.deadline(call.to, call.data) if is_swap else None
+    calls = batch.read(signed.params, signed.sender) if is_swap else None
     return Order(
         order_id=order_id,
         client_id=plan.client_id,
@@ -106,4 +107,5 @@ def new_pending_order(
         deadline_s=deadline_s,
         fee_cap=signed.params.max_fee_per_gas,
         priority_fee=signed.priority_fee,
+        conversion=calls.conversion.value if calls and calls.conversion else None,
     )

@@ -223,6 +223,8 @@ class Order:
     """Highest price per gas in wei, the base fee included; None for orders of older releases."""
     priority_fee: int | None = None
     """Highest priority fee per gas in wei; None for orders of older releases."""
+    conversion: str | None = None
+    """`wrap` or `unwrap`: what a swap's transaction also does with ETH; None: nothing."""
 
     @property
     def tiers(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from quietswap.rules.tx.address import Address
 class OrderView(NamedTuple):
     """One order in full; `succeeded` is 1 or 0 if a block included it.
 
-    `received` and the refund are None for orders that an older release confirmed. The last eight
+    `received` and the refund are None for orders that an older release confirmed. The last nine
     are None in events of older releases.
     """
 
@@ -49,6 +49,7 @@ class OrderView(NamedTuple):
     nonce: str | None
     reference: str | None
     reference_wei: str | None
+    conversion: str | None = None
 
     @property
     def mined_at_ms(self) -> int | None:

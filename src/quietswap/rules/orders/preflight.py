@@ -31,20 +31,24 @@ class RequiredSpend:
     """The tokens that the transaction takes from the wallet: `amount` in smallest units.
 
     `spender` needs an allowance; None if the token's own contract is called. `batched`: the
-    transaction itself gives that allowance (`quietswap.rules.routers.batch`).
+    transaction itself gives that allowance (`quietswap.rules.routers.batch`). `ether` is what a
+    batch wraps of the wallet's own ETH, in wei, beside the transaction's value and gas.
     """
 
     token: Address
     amount: int
     spender: Address | None
     batched: bool = False
+    ether: int = 0
 
 
 def swap_spend(trade: Trade, signed: SignedTransaction) -> RequiredSpend:
     """Return what a swap takes; `signed` is one of the two forms of a quote."""
-    call = batch.unwrapped(signed.params, signed.sender)
-    is_batched = call is not signed.params
-    return RequiredSpend(trade.sell_token, trade.sell_amount, call.to, is_batched)
+    calls = batch.read(signed.params, signed.sender)
+    if calls is None:
+        return RequiredSpend(trade.sell_token, trade.sell_amount, signed.params.to)
+    amount = trade.sell_amount - calls.wrapped
+    return RequiredSpend(trade.sell_token, amount, calls.router, batched=True, ether=calls.wrapped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +149,9 @@ def _refuse_batch(reason: str | None) -> None:
 
 
 def _check_funds(signed: SignedTransaction, facts: WalletSnapshot, spend: RequiredSpend) -> None:
-    if facts.eth_balance < signed.max_cost_wei:
-        raise InsufficientBalance(
-            asset="ETH", required=signed.max_cost_wei, available=facts.eth_balance
-        )
+    ether = signed.max_cost_wei + spend.ether
+    if facts.eth_balance < ether:
+        raise InsufficientBalance(asset="ETH", required=ether, available=facts.eth_balance)
     if facts.token_balance < spend.amount:
         raise InsufficientBalance(
             asset=spend.token, required=spend.amount, available=facts.token_balance

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from quietswap.rules.quotes.quote import SwapQuote, WrapQuote
 from quietswap.rules.relays import RelaySettings
-from quietswap.rules.routers.batch import SwapBatch
+from quietswap.rules.routers.batch import swap_batch
 from quietswap.rules.tokens.token import NATIVE, WETH, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
@@ -32,10 +32,13 @@ class Trade:
 
 @dataclass(frozen=True, slots=True)
 class BatchTerms:
-    """Gas limit and fee cap (wei per gas) of the batched form; all else follows from the quote."""
+    """Gas limit and fee cap (wei per gas) of the batched form, and whether it wraps or unwraps; all
+    else follows from the quote.
+    """
 
     gas_limit: int
     max_fee_per_gas: int
+    conversion: WrapOperation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +115,13 @@ class IssuedQuote:
         return replace(
             self.params,
             to=self.wallet,
-            data=SwapBatch(
-                terms.trade.sell_token, self.params.to, terms.trade.sell_amount, self.params.data
+            data=swap_batch(
+                terms.trade.sell_token,
+                self.params.to,
+                terms.trade.sell_amount,
+                self.params.data,
+                min_buy_amount=terms.trade.min_buy_amount,
+                conversion=terms.batch.conversion,
             ).calldata(),
             gas_limit=terms.batch.gas_limit,
             max_fee_per_gas=terms.batch.max_fee_per_gas,
@@ -129,13 +137,16 @@ def issued_swap(quote: SwapQuote, client_id: str, quote_id: str, validity_ms: in
     trade = Trade(
         quote.sell_token, quote.buy_token, quote.sell_amount, quote.min_buy_amount, quote.buy_amount
     )
-    form = quote.batch.params if quote.batch else None
+    form = quote.batch
+    params = form.params if form else None
     terms = SwapOrderTerms(
         trade,
         quote.slippage_bps,
         source=quote.route.source,
         usd_cents=quote.usd_cents,
-        batch=BatchTerms(form.gas_limit, form.max_fee_per_gas) if form else None,
+        batch=BatchTerms(params.gas_limit, params.max_fee_per_gas, form.conversion)
+        if form and params
+        else None,
     )
     times = (quote.issued_at_ms, quote.issued_at_ms + validity_ms)
     return issue(quote_id, client_id, quote.wallet, quote.params, quote.protection, times, terms)

@@ -152,13 +152,15 @@ class BatchForm:
     """The batched form of a swap (`quietswap.rules.routers.batch`) for a wallet that is delegated.
 
     `delegate` is the address of the wallet's code. `params` is the simulated transaction, and `gas`
-    its use in units; both are None if the form cannot be used, for the `reason`.
+    its use in units; both are None if the form cannot be used, for the `reason`. `conversion`: it
+    also wraps what is sold, or unwraps the minimum.
     """
 
     delegate: Address
     params: UnsignedTransaction | None = None
     gas: int | None = None
     reason: str | None = None
+    conversion: WrapOperation | None = None
 
 
 FEE_MAY_RISE = (

@@ -18,7 +18,8 @@ class SwapQuoteRequest:
     """A swap to quote: `sell_amount` in smallest units, or the minimum that it has to reach.
 
     `slippage_bps` in basis points. `verified` is called with each route when it is verified, while
-    others are awaited; never while the sell amount is looked for.
+    others are awaited; never while the sell amount is looked for. `conversion`: the batched form of
+    a delegated wallet also wraps what is sold, or unwraps the minimum.
     """
 
     sell_token: Address
@@ -26,6 +27,7 @@ class SwapQuoteRequest:
     sell_amount: int | AtLeast
     wallet: Address
     slippage_bps: int
+    conversion: WrapOperation | None = None
     verified: Callable[[Candidate], None] | None = field(default=None, compare=False, repr=False)
 
 

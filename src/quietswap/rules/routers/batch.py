@@ -2,16 +2,21 @@
 
 A wallet whose account is delegated (https://eips.ethereum.org/EIPS/eip-7702) calls itself by
 `execute(bytes32 mode, bytes executionData)` of ERC-7821 (https://eips.ethereum.org/EIPS/eip-7821)
-with exactly two calls: the exact approval of the sold amount, and the swap. What the calls do is
-proven by the router's row, as for a plain swap. What else happens is up to the delegate, whose code
-runs as the wallet: so only delegates are accepted whose code was read.
+with exactly two calls: the exact approval of the sold amount, and the swap. With ETH there is a
+third: before them a wrap of the sold amount, or after them an unwrap of the minimum. What the calls
+do is proven by the router's row, as for a plain swap, and by the code of WETH9, which cannot
+change. What else happens is up to the delegate, whose code runs as the wallet: so only delegates
+are accepted whose code was read.
 
 Service, wallet RPC and clients all read and write the form here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from quietswap.rules.tokens.erc20 import address_word, approve, word
+from quietswap.rules.tokens import erc20
+from quietswap.rules.tokens.erc20 import address_word, approve, read_approve, word
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
@@ -28,10 +33,11 @@ FIRST_GAS = 80_000
 _EXECUTE = bytes.fromhex("e9ae5c53")
 _WORD = 32
 _HEAD = 4 + 3 * _WORD
-"""Bytes before `executionData`."""
-_TOKEN_AT, _AMOUNT_AT = _HEAD + 4 * _WORD, _HEAD + 9 * _WORD + 4
-_ROUTER_AT = _HEAD + 11 * _WORD
-_LENGTH_AT, _DATA_AT = _ROUTER_AT + 3 * _WORD, _ROUTER_AT + 4 * _WORD
+"""Bytes before `executionData`, whose first word is the offset of the calls and whose second is
+their number."""
+
+_Call = tuple[Address, int, bytes]
+"""Target, value and calldata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,43 +76,91 @@ DELEGATES = {
 
 @dataclass(frozen=True, slots=True)
 class SwapBatch:
-    """`approve(router, amount)` of `token`, then the call of `router` with `data`; both value 0."""
+    """`approve(router, amount)` of `token`, then the call of `router` with `data`; both value 0.
+
+    `wrapped` is what `deposit()` of WETH wraps before them, of the wallet's own ETH: 0, or exactly
+    the amount, and the token is WETH. `unwrapped` is what `withdraw` of WETH unwraps after them, or
+    0. Both in wei; only one of them is set.
+    """
 
     token: Address
     router: Address
     amount: int
     data: bytes
+    wrapped: int = 0
+    unwrapped: int = 0
+
+    @property
+    def conversion(self) -> WrapOperation | None:
+        """Return what is done with ETH in the same transaction; None for a batch without it."""
+        if self.wrapped:
+            return WrapOperation.WRAP
+        return WrapOperation.UNWRAP if self.unwrapped else None
 
     def calldata(self) -> bytes:
         """Return the canonical calldata of `execute`."""
-        router = address_word(self.router)
-        approval = approve(self.router, self.amount)
-        first = address_word(self.token) + word(0) + word(3 * _WORD) + _octets(approval)
-        second = router + word(0) + word(3 * _WORD) + _octets(self.data)
-        offsets = word(2 * _WORD) + word(2 * _WORD + len(first))
-        calls = word(_WORD) + word(2) + offsets + first + second
-        return _EXECUTE + MODE + word(2 * _WORD) + _octets(calls)
+        calls: list[_Call] = [
+            (self.token, 0, approve(self.router, self.amount)),
+            (self.router, 0, self.data),
+        ]
+        if self.wrapped:
+            calls.insert(0, _weth_call(WrapOperation.WRAP, self.wrapped))
+        if self.unwrapped:
+            calls.append(_weth_call(WrapOperation.UNWRAP, self.unwrapped))
+        return _execute(calls)
+
+
+def swap_batch(
+    token: Address,
+    router: Address,
+    amount: int,
+    data: bytes,
+    *,
+    min_buy_amount: int,
+    conversion: WrapOperation | None,
+) -> SwapBatch:
+    """Return the batch of a swap: with ETH it wraps what is sold, or unwraps the minimum.
+
+    What arrives above the minimum is not known when it is signed, and stays WETH.
+    """
+    return SwapBatch(
+        token,
+        router,
+        amount,
+        data,
+        wrapped=amount if conversion is WrapOperation.WRAP else 0,
+        unwrapped=min_buy_amount if conversion is WrapOperation.UNWRAP else 0,
+    )
 
 
 def read(params: UnsignedTransaction, wallet: Address) -> SwapBatch | None:
     """Return the batch; None unless the transaction of `wallet` is exactly one, byte for byte.
 
-    Any other mode, `opData`, a third call, another order, a value, an approval of another spender
-    than the called router and every other encoding of the same calls give other bytes.
+    Any other mode, `opData`, a further call, another order, a value other than that of the wrap, a
+    wrap of another amount, another WETH, an approval of another spender than the called router and
+    every other encoding of the same calls give other bytes.
     """
     data = params.data
     if params.to != wallet or params.value or not data.startswith(_EXECUTE + MODE):
         return None
-    if len(data) < _DATA_AT:
+    batch = _batch_of(_calls_in(data))
+    return batch if batch is not None and batch.calldata() == data else None
+
+
+def _batch_of(calls: Sequence[_Call]) -> SwapBatch | None:
+    """Return the batch that these calls may be; what it does not hold is not compared here."""
+    wrapped = unwrapped = 0
+    if len(calls) == _WITH_ETH and calls[0][1]:
+        wrapped, calls = calls[0][1], calls[1:]
+    elif len(calls) == _WITH_ETH:
+        unwrapped, calls = int.from_bytes(calls[-1][2][4 : 4 + _WORD]), calls[:-1]
+    if len(calls) != _WITH_ETH - 1:
         return None
-    length = _uint(data, _LENGTH_AT)
-    batch = SwapBatch(
-        addresses.from_bytes(data[_TOKEN_AT + 12 : _TOKEN_AT + _WORD]),
-        addresses.from_bytes(data[_ROUTER_AT + 12 : _ROUTER_AT + _WORD]),
-        _uint(data, _AMOUNT_AT),
-        data[_DATA_AT : _DATA_AT + min(length, len(data))],
-    )
-    return batch if batch.calldata() == data else None
+    (token, _, approval), (router, _, swap) = calls
+    spend = read_approve(approval)
+    if spend is None or (wrapped and (token, spend[1]) != (WETH, wrapped)):
+        return None
+    return SwapBatch(token, router, spend[1], swap, wrapped, unwrapped)
 
 
 def unwrapped(params: UnsignedTransaction, wallet: Address) -> UnsignedTransaction:
@@ -155,6 +209,42 @@ LATER = (
     "an earlier transaction of the wallet is not mined yet, and could change its code or allowance"
 )
 """Why the batched form has the next nonce: a delegation changes only with it (EIP-7702)."""
+
+
+_WITH_ETH = 3
+"""The calls of a batch with a wrap or unwrap."""
+
+
+def _weth_call(operation: WrapOperation, amount: int) -> _Call:
+    return WETH, erc20.value_of(operation, amount), erc20.calldata(operation, amount)
+
+
+def _execute(calls: Sequence[_Call]) -> bytes:
+    each = [
+        address_word(to) + word(value) + word(3 * _WORD) + _octets(data)
+        for to, value, data in calls
+    ]
+    starts = [len(calls) * _WORD + sum(map(len, each[:at])) for at in range(len(each))]
+    encoded = word(_WORD) + word(len(calls)) + b"".join([*map(word, starts), *each])
+    return _EXECUTE + MODE + word(2 * _WORD) + _octets(encoded)
+
+
+def _calls_in(data: bytes) -> list[_Call]:
+    """Return the calls where the canonical encoding has them; at most three, and none if they are
+    cut off.
+    """
+    number = _uint(data, _HEAD + _WORD)
+    if number > _WITH_ETH:
+        return []
+    at, calls = _HEAD + (2 + number) * _WORD, []
+    for _ in range(number):
+        length, start = _uint(data, at + 3 * _WORD), at + 4 * _WORD
+        if start + length > len(data):
+            return []
+        to = addresses.from_bytes(data[at + 12 : at + _WORD])
+        calls.append((to, _uint(data, at + _WORD), data[start : start + length]))
+        at = start + length + -length % _WORD
+    return calls
 
 
 def _octets(data: bytes) -> bytes:

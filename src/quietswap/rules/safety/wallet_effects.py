@@ -10,6 +10,7 @@ Limit: a token that moves balances without a log is not detected here. Therefore
 sell token is also measured by its balance.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address, BadAddress
 from quietswap.rules.tx.keccak import keccak256
@@ -42,7 +44,8 @@ class SwapBounds(msgspec.Struct, frozen=True):
     """The permitted effects of one swap on `wallet`.
 
     At most `sell_amount` of `sell_token` may leave it. Only the allowance of `router` may change;
-    `allowance` is its value before the swap (smallest units).
+    `allowance` is its value before the swap (smallest units). Of ETH exactly `wrapped` wei must
+    move to WETH, and exactly `unwrapped` wei from it to the wallet.
     """
 
     wallet: Address
@@ -50,6 +53,8 @@ class SwapBounds(msgspec.Struct, frozen=True):
     sell_token: Address
     sell_amount: int
     allowance: int
+    wrapped: int = 0
+    unwrapped: int = 0
 
 
 class _Effect(Enum):
@@ -129,18 +134,33 @@ def broken_rule(
     """Return the rule that a swap with these logs breaks, as text; None if it keeps all.
 
     At most `sell_amount` of the sell token leaves the wallet, by its logs and, if both are given,
-    by its balances before and after. Nothing else leaves it, no NFT and no ETH. No allowance grows.
-    `logs` is read up to the first broken rule. A reverted call has no logs.
+    by its balances before and after. Nothing else leaves it, no NFT and no ETH but what is wrapped.
+    No allowance grows. `logs` is read up to the first broken rule. A reverted call has no logs.
     """
     sold = 0
     owner = addresses.to_bytes(bounds.wallet).rjust(_WORD, b"\0")
+    weth = addresses.to_bytes(WETH).rjust(_WORD, b"\0")
+    wrapped: Counter[Address] = Counter()
+    unwrapped: Counter[Address] = Counter()
     for log in logs:
+        if bounds.wrapped and _moves_ether(log, owner, weth):
+            wrapped[log.address] += int.from_bytes(log.data)
+            continue
+        if bounds.unwrapped and _moves_ether(log, weth, owner):
+            unwrapped[log.address] += int.from_bytes(log.data)
         amount_out = _taken(log, owner, bounds)
         if isinstance(amount_out, str):
             return amount_out
         sold += amount_out
+    for verb, moved, needed in (
+        ("wraps", wrapped, bounds.wrapped),
+        ("unwraps", unwrapped, bounds.unwrapped),
+    ):
+        if needed and set(moved.values()) != {needed}:
+            shown = ", ".join(map(str, moved.values())) or "nothing"
+            return f"by the logs it {verb} {shown}, not exactly {needed} wei"
     if balance_before is not None and balance_after is not None:
-        sold = max(sold, balance_before - balance_after)
+        sold = max(sold, balance_before + bounds.wrapped - balance_after)
     if sold > bounds.sell_amount:
         return (
             f"it takes {sold} of {bounds.sell_token} from the wallet, more than the"
@@ -161,6 +181,15 @@ def arrived(logs: Iterable[EventLog], wallet: Address, token: Address) -> int:
         if log.address == token and len(log.topics) == 3 and len(log.data) == _WORD
         if log.topics[0] == TRANSFER and log.topics[2] == owner
     )
+
+
+def _moves_ether(log: EventLog, source: bytes, recipient: bytes) -> bool:
+    """Return whether a node logs by it that ETH moved between these two, left-padded to 32 bytes.
+
+    A node may log one movement twice: by its pseudo token, and by the address of EIP-7708.
+    """
+    is_ether = log.address in (ETHER, SYSTEM) and len(log.data) == _WORD
+    return is_ether and log.topics == (TRANSFER, source, recipient)
 
 
 def _taken(log: EventLog, owner: bytes, bounds: SwapBounds) -> int | str:

@@ -56,8 +56,8 @@ class DryRunCodec:
             [(number, before)] = codec.read_blocks(first, len(self._swaps))
         except NodeUnavailable as error:
             return [DryRun(None, reason=str(error))] * len(self._swaps)
-        pairs = zip(runs, before, strict=True)
-        return [_read(run, number, held.number) for run, held in pairs]
+        rows = zip(runs, before, self._swaps, strict=True)
+        return [_read(run, number, held.number, swap.unwrapped) for run, held, swap in rows]
 
 
 def _balance(block: next_block.NextBlock, swap: SignedSwap) -> dict[str, object]:
@@ -86,14 +86,14 @@ def read_plain(result: Result) -> DryRun:
     return DryRun(False, reason=codec.reason(hex_bytes(result.data or "0x"), result.message))
 
 
-def _read(result: Result, number: str, before: int | None) -> DryRun:
+def _read(result: Result, number: str, before: int | None, unwrapped: int) -> DryRun:
     if isinstance(result, RpcErrorObject):
         return DryRun(None, reason=result.message[:120])
     try:
         (at, (swap,)), (_, (after,)) = codec.read_blocks(result, 1, 1)
     except NodeUnavailable as error:
         return DryRun(None, reason=str(error))
-    trial = delivered(swap, before, after.number)
+    trial = delivered(swap, before, after.number, unwrapped)
     if trial.succeeded is not False and at != number:
         return DryRun(None, reason="a new block came during the simulation")
     received = None if trial.received is None else max(trial.received, 0)

@@ -57,7 +57,6 @@ _Frame = tuple[msgspec.Raw, msgspec.Raw]
 class RouteSimulationCodec:
     """Builds and reads the simulations of one request. `below` returns random numbers."""
 
-    is_batched = False
     dearest_view = 0
     """Gas of the dearest view of the two tokens so far."""
 
@@ -97,7 +96,6 @@ class RouteSimulationCodec:
             buy_token=request.buy.address,
             min_buy_amount=route.min_buy_amount,
             payer=payer(target, data, request.buy.address) if self.measures_itself(route) else None,
-            is_batched=self.is_batched,
         )
 
     def before_call(self, block: next_block.NextBlock) -> RpcCall:
@@ -121,10 +119,11 @@ class RouteSimulationCodec:
 
     def swap_call(self, block: next_block.NextBlock, route: Route, limit: int) -> RpcCall:
         wallet, trial = self.request.wallet, self.trial(route)
-        fee = self._max_fee(limit)
+        fee = self._max_fee(limit, trial.wrapped)
         wei: StateOverrides = {}
-        if self._eth < limit * fee:
-            wei = swap_trial.plausible_balance(wallet, limit * fee, self.below)
+        needed = limit * fee + trial.wrapped
+        if self._eth < needed:
+            wei = swap_trial.plausible_balance(wallet, needed, self.below)
         to, data = self._call_of(route)
         call = codec.call_object(wallet, to, data, value=route.value, gas=limit, max_fee=fee)
         overrides, reads = self._frame(block, trial)
@@ -147,12 +146,13 @@ class RouteSimulationCodec:
     def _after(self, trial: SwapTrial, block: next_block.NextBlock) -> dict[str, object]:
         return swap_trial.after_swap(trial, block, self._reader, self.below)
 
-    def _max_fee(self, limit: int) -> int:
+    def _max_fee(self, limit: int, wrapped: int) -> int:
         return fees.max_fee_per_gas(
             self.block.head.next_base_fee,
             fees.SWAP_FEE_MULTIPLE,
             gas_limit=limit,
             balance=self._eth,
+            value=wrapped,
         )
 
     def _written(self, words: Mapping[int, int]) -> StateOverrides:
@@ -188,7 +188,7 @@ class RouteSimulationCodec:
         if ran.block != before.block:
             return SimulationResult(None, reason=OTHER_BLOCK), 0
         allowance = before.allowances[route.spender]
-        lacks = (before.sell or 0) < trial.sell_amount
+        lacks = (before.sell or 0) + trial.wrapped < trial.sell_amount
         unapproved = not trial.is_batched and (allowance or 0) < trial.sell_amount
         reads_back = self.override.reads_back(route.spender, before.sell, allowance)
         if lacks or unapproved or not reads_back:

@@ -15,6 +15,7 @@ from quietswap.rules.routers import batch
 from quietswap.rules.routers.method import Measure
 from quietswap.rules.safety.methods import measure
 from quietswap.rules.tokens import erc20
+from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.trial import codec, next_block
 from quietswap.rules.tx.address import Address
 
@@ -39,7 +40,9 @@ class SwapTrial:
 
     `router` is the contract that may move the sell token. `payer` is the one that pays the wallet:
     set where a fee on transfer must be measured; None where the router detects one. `is_batched`:
-    approval and swap are one transaction of the wallet to itself.
+    approval and swap are one transaction of the wallet to itself. `conversion`: it also wraps what
+    is sold, or unwraps the minimum; the other part of what arrives stays WETH, whose code takes no
+    fee on transfer.
     """
 
     wallet: Address
@@ -50,6 +53,17 @@ class SwapTrial:
     min_buy_amount: int
     payer: Address | None = None
     is_batched: bool = False
+    conversion: WrapOperation | None = None
+
+    @property
+    def wrapped(self) -> int:
+        """Return the wei of ETH that the transaction wraps before the swap."""
+        return self.sell_amount if self.conversion is WrapOperation.WRAP else 0
+
+    @property
+    def unwrapped(self) -> int:
+        """Return the wei of WETH that the transaction unwraps after the swap."""
+        return self.min_buy_amount if self.conversion is WrapOperation.UNWRAP else 0
 
     def probe(self, below: next_block.RandBelow) -> TransferFeeProbe | None:
         """Return the measurement of the buy token's fee on transfer; None where there is none."""

@@ -77,17 +77,20 @@ def enough_gas(limit: int) -> int:
     return limit * 2 // GAS_MULTIPLE_HALVES
 
 
-def delivered(swap: codec.SimulatedCall, before: int | None, after: int | None) -> SimulationResult:
+def delivered(
+    swap: codec.SimulatedCall, before: int | None, after: int | None, unwrapped: int = 0
+) -> SimulationResult:
     """Return whether the swap succeeded, and what the wallet gained of the buy token by it.
 
-    `before` and `after` are its balances of the token, None if the token does not tell them. What
-    it gained may be negative.
+    `before` and `after` are its balances of the token, None if the token does not tell them.
+    `unwrapped` is what the same transaction turned into ETH again. What it gained may be negative.
     """
     if not swap.succeeded:
         return SimulationResult(False, reason=swap.reason)
     if before is None or after is None:
         return SimulationResult(None, reason="the buy token does not tell the wallet's balance")
-    return SimulationResult(True, after - before, swap.gas, gas_used=swap.gas_used)
+    gained = after - before + unwrapped
+    return SimulationResult(True, gained, swap.gas, gas_used=swap.gas_used)
 
 
 def judged(trial: SwapTrial, ran: RanTrial, before: WalletBefore) -> SimulationResult:
@@ -99,7 +102,7 @@ def judged(trial: SwapTrial, ran: RanTrial, before: WalletBefore) -> SimulationR
     sell, buy, *others = ran.views
     if swap.succeeded and sell.number is None:
         return SimulationResult(None, reason="the sell token does not tell the wallet's balance")
-    result = delivered(swap, before.buy, buy.number)
+    result = delivered(swap, before.buy, buy.number, trial.unwrapped)
     if result.received is None:
         return result
     if trial.is_batched:
@@ -114,7 +117,15 @@ def judged(trial: SwapTrial, ran: RanTrial, before: WalletBefore) -> SimulationR
     allowance = trial.sell_amount if trial.is_batched else before.allowance or 0
     broken = broken_rule(
         logs,
-        SwapBounds(trial.wallet, trial.router, trial.sell_token, trial.sell_amount, allowance),
+        SwapBounds(
+            trial.wallet,
+            trial.router,
+            trial.sell_token,
+            trial.sell_amount,
+            allowance,
+            trial.wrapped,
+            trial.unwrapped,
+        ),
         balance_before=before.sell,
         balance_after=sell.number,
     )

@@ -78,6 +78,7 @@ def exported_order(row: ExportRow, page: ExportPage) -> ExportedOrder:
         reference_amount=stored.reference,
         reference_wei=stored.reference_wei,
         to_reference_bps=to_reference,
+        conversion=stored.conversion,
     )
 
 

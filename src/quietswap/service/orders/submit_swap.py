@@ -112,7 +112,7 @@ class SubmitSwap:
                 continue
             call = decode("0x" + order.raw.hex()).params
             is_swap = same_call(unwrapped(call, order.wallet), quote.params)
-            if is_swap and call.to != signed.params.to:
+            if is_swap and not same_call(call, signed.params):
                 raise other_form_open(order)
 
     async def _deliver(

@@ -11,6 +11,7 @@ imported into either program:
 
 from typing import NamedTuple
 
+from quietswap.rules.amounts import format_ether
 from quietswap.rules.contract.exports import ExportedOrder
 
 KOINLY = (
@@ -76,9 +77,14 @@ def _entry(order: ExportedOrder) -> _Entry | None:
     name = f"{order.kind} {order.order_id}"
     if order.kind not in _TRADES or order.status != "confirmed":
         return _Entry(gas, _NOTHING, _NOTHING, is_trade=False, text=f"{name}: {order.status}")
-    sold = _Side(order.sell_amount_whole, order.sell_symbol or order.sell_token)
-    bought = _Side(order.received_whole, order.buy_symbol or order.buy_token)
+    wraps, unwraps = order.conversion == "wrap", order.conversion == "unwrap"
+    sold = _Side(order.sell_amount_whole, "ETH" if wraps else order.sell_symbol or order.sell_token)
+    bought = _Side(order.received_whole, "ETH" if unwraps else order.buy_symbol or order.buy_token)
     text = f"{name}: {order.sell_token} to {order.buy_token}"
+    if order.conversion:
+        text += f", with the {order.conversion} in its transaction"
+    if unwraps:
+        text += f": {format_ether(int(order.minimum_amount))} are ETH, the rest is WETH"
     if None in (sold.amount, bought.amount):
         text += f"; amounts are missing: {order.received_reason or 'the node is away'}"
     return _Entry(sold, bought, gas, is_trade=True, text=text)

@@ -1,10 +1,14 @@
 """The batched form of a quote, simulated as its transaction, or the reason for none."""
 
+import dataclasses
+
 from msgspec.structs import replace
 
 from quietswap.rules.chain.records import SimulationResult
 from quietswap.rules.quotes.quote import BatchForm, Route, SwapQuote
 from quietswap.rules.routers import batch
+from quietswap.rules.tokens import erc20
+from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.trial.verdict import Fault, fault
 from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
@@ -12,7 +16,9 @@ from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.quoting.routes import CollectedRoutes
 
 
-async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchForm | None:
+async def batched_form(
+    quote: SwapQuote, collected: CollectedRoutes, conversion: WrapOperation | None
+) -> BatchForm | None:
     """Return the form, simulated as its transaction, or the reason for none.
 
     None for a wallet that is not delegated; nothing is asked of the node then.
@@ -21,17 +27,32 @@ async def batched_form(quote: SwapQuote, collected: CollectedRoutes) -> BatchFor
     delegate = batch.delegate_of(sender.code)
     if delegate is None:
         return None
+    refused = BatchForm(delegate, conversion=conversion)
     reason = _obstacle(quote, collected)
     if reason is not None:
-        return BatchForm(delegate, reason=reason)
-    run = await collected.prepared.simulate_batched(replace(route, gas=quote.gas + batch.FIRST_GAS))
+        return dataclasses.replace(refused, reason=reason)
+    first_gas = quote.gas + batch.FIRST_GAS + (erc20.TYPICAL_GAS[conversion] if conversion else 0)
+    run = await collected.prepared.simulate_batched(replace(route, gas=first_gas), conversion)
     reason = _fault(run, route)
     if reason is not None or run.gas_limit is None:
-        return BatchForm(delegate, reason=reason)
-    calls = batch.SwapBatch(quote.sell_token, route.target, quote.sell_amount, route.data)
-    nonce = quote.params.nonce
-    params = swap_params(collected, quote.wallet, calls.calldata(), run.gas_limit, nonce)
-    return BatchForm(delegate, params, run.gas)
+        return dataclasses.replace(refused, reason=reason)
+    calls = batch.swap_batch(
+        quote.sell_token,
+        route.target,
+        quote.sell_amount,
+        route.data,
+        min_buy_amount=route.min_buy_amount,
+        conversion=conversion,
+    )
+    nonce, wrapped = quote.params.nonce, calls.wrapped
+    params = swap_params(
+        collected, quote.wallet, calls.calldata(), run.gas_limit, nonce, wrapped=wrapped
+    )
+    cost = wrapped + params.gas_limit * params.max_fee_per_gas
+    if wrapped and sender.eth_balance < cost:
+        reason = f"the wallet holds {sender.eth_balance} wei of ETH, and it may cost {cost} wei"
+        return dataclasses.replace(refused, reason=reason)
+    return dataclasses.replace(refused, params=params, gas=run.gas)
 
 
 def _obstacle(quote: SwapQuote, collected: CollectedRoutes) -> str | None:
@@ -58,12 +79,20 @@ def _fault(run: SimulationResult, route: Route) -> str | None:
 
 
 def swap_params(
-    collected: CollectedRoutes, to: Address, data: bytes, gas_limit: int, nonce: int | None
+    collected: CollectedRoutes,
+    to: Address,
+    data: bytes,
+    gas_limit: int,
+    nonce: int | None,
+    *,
+    wrapped: int = 0,
 ) -> UnsignedTransaction:
+    """Return the transaction; its calls wrap `wrapped` wei of the wallet's ETH beside the gas."""
     cap = fees.max_fee_per_gas(
         collected.prepared.next_base_fee,
         fees.SWAP_FEE_MULTIPLE,
         gas_limit=gas_limit,
         balance=collected.prepared.sender.eth_balance,
+        value=wrapped,
     )
     return UnsignedTransaction(to, data, 0, gas_limit, cap, nonce)

@@ -82,6 +82,7 @@ def _batch(form: BatchForm) -> contract.BatchedSwap:
         else transaction_params(params, TransactionParams),
         estimated_gas=form.gas,
         reason=form.reason,
+        conversion=None if form.conversion is None else form.conversion.value,
     )
 
 

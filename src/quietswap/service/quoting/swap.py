@@ -235,7 +235,7 @@ class QuoteSwap:
             await self._require_supply(ask, sell_amount, collected.reports)
             raise no_route_error(collected.reports, ask.sell_token, ask.buy_token)
         quote = self._compose(request, collected, context, head)
-        return replace(quote, batch=await batched_form(quote, collected))
+        return replace(quote, batch=await batched_form(quote, collected, ask.conversion))
 
     async def _require_supply(
         self, ask: SwapQuoteRequest, sell_amount: int, reports: Sequence[SourceReport]

@@ -22,7 +22,7 @@ from quietswap.service.storage.database import Row, Value
 FIXED = (
     "order_id", "client_id", "kind", "wallet", "nonce", "tx_hash", "sell_token", "buy_token",
     "sell_amount", "min_buy_amount", "created_at_ms", "source", "usd_cents",
-    "quote_id", "deadline_s", "fee_cap", "priority_fee",
+    "quote_id", "deadline_s", "fee_cap", "priority_fee", "conversion",
 )  # fmt: skip
 """Written once, by the insert."""
 _PLAIN = (

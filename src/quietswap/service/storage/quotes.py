@@ -193,6 +193,7 @@ def _members(quote: IssuedQuote) -> dict[str, Any]:
     batch = terms.batch and {
         "gasLimit": terms.batch.gas_limit,
         "maxFeePerGas": str(terms.batch.max_fee_per_gas),
+        **({"conversion": terms.batch.conversion.value} if terms.batch.conversion else {}),
     }
     optional = {"source": terms.source, "usdCents": terms.usd_cents, "batch": batch}
     return {
@@ -222,5 +223,14 @@ def terms_of(kind: QuoteKind, text: str) -> OrderTerms:
         members["slippageBps"],
         source=members.get("source"),
         usd_cents=members.get("usdCents"),
-        batch=batch and BatchTerms(batch["gasLimit"], int(batch["maxFeePerGas"])),
+        batch=batch and _batch(batch),
+    )
+
+
+def _batch(members: dict[str, Any]) -> BatchTerms:
+    conversion = members.get("conversion")
+    return BatchTerms(
+        members["gasLimit"],
+        int(members["maxFeePerGas"]),
+        None if conversion is None else WrapOperation(conversion),
     )

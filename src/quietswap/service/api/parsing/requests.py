@@ -41,7 +41,20 @@ def parse_swap_quote(query: Mapping[str, str]) -> SwapQuoteRequest:
     user = parse_wallet(query["userAddress"])
     parse_int(query, SwapQuoteQuery, "chainId")
     slippage = parse_int(query, SwapQuoteQuery, "slippageBps")
-    return SwapQuoteRequest(sell, buy, amount, user, slippage)
+    return SwapQuoteRequest(sell, buy, amount, user, slippage, _conversion(query, sell, buy))
+
+
+def _conversion(query: Mapping[str, str], sell: Address, buy: Address) -> WrapOperation | None:
+    """Return what the batched form does with ETH. Only WETH is wrapped and unwrapped."""
+    text = query.get("conversion")
+    if text is None:
+        return None
+    converted = {"wrap": ("sellToken", sell), "unwrap": ("buyToken", buy)}
+    field, token = converted.get(text, ("", None))
+    if token == WETH:
+        return WrapOperation(text)
+    reason = f"for {text}, {field} must be WETH" if field else "it must be wrap or unwrap"
+    raise errors.InvalidParameter(parameter="conversion", provided=shown(text), reason=reason)
 
 
 def parse_swap_amounts(query: Mapping[str, str]) -> tuple[Address, Address, int]:

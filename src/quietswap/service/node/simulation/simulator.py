@@ -20,6 +20,7 @@ from dataclasses import replace
 from quietswap.rules.chain.records import AccountState, Head, NodeUnavailable, SimulationResult
 from quietswap.rules.chain.rpc_wire import Result, RpcCall
 from quietswap.rules.quotes.quote import Route, RouteRequest
+from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.trial import codec, next_block, routes
 from quietswap.rules.trial.batched import BatchedSwapCodec
 from quietswap.rules.trial.routes import measures_itself
@@ -179,11 +180,13 @@ class PreparedSwapSimulation:
         results = (verdicts[at] for at in range(len(candidates)))
         return [_EXCESSIVE if _is_excessive(result) else result for result in results]
 
-    async def simulate_batched(self, route: Route) -> SimulationResult:
+    async def simulate_batched(
+        self, route: Route, conversion: WrapOperation | None = None
+    ) -> SimulationResult:
         """Return the result of the batched form of a route; `route.gas` is its estimate."""
         trials = self._trials
         if not isinstance(trials, str):
-            trials = BatchedSwapCodec(trials, route)
+            trials = BatchedSwapCodec(trials, route, conversion)
         alone = PreparedSwapSimulation(self._simulator, self._head, self.sender, trials)
         [result] = await alone.simulate([route])
         return result

@@ -33,7 +33,7 @@ from quietswap.rules.orders.tracking import (
     safe_now_ms,
     was_offered,
 )
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
@@ -282,6 +282,7 @@ def _arrival(order: Order, receipt: Receipt) -> Arrival | None:
     return arrival(
         order.buy_token,
         from_weth=order.kind is OrderKind.WRAP,
+        unwraps=order.conversion == WrapOperation.UNWRAP,
         succeeded=receipt.succeeded,
         is_sender=receipt.sender == order.wallet,
         movements=receipt.movements,

@@ -1,0 +1,222 @@
+"""ETH in one transaction of a delegated wallet: wrap, approve and swap, or swap and unwrap."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from eth_account.signers.local import LocalAccount
+
+from quietswap.rules.routers.batch import DELEGATES
+from quietswap.rules.tx.keccak import keccak256
+from quietswap.sandbox.contracts.addresses import CALIBUR
+from quietswap.sandbox.contracts.pools import USDC, WETH
+from tests.batches import Batch, wrong_batches
+from tests.chain.test_simulate_batched import METAMASK, metamask_creation
+from tests.e2e.conftest import Town
+from tests.e2e.test_batched import count, require_one_transaction, signed_batch, wallet_of
+from tests.e2e.wallets import Refused, RpcWallet
+from tests.spec.api_client import SOLD, ApiClient
+from tests.spec.wire import data, order_body, refused, sign
+
+pytestmark = pytest.mark.timeout(400)
+WRAP = {"conversion": "wrap"}
+UNWRAP = {
+    "conversion": "unwrap",
+    "sellToken": USDC.address,
+    "buyToken": WETH.address,
+    "sellAmount": str(100 * 10**6),
+}
+WITHDRAWAL = "0x" + keccak256(b"Withdrawal(address,uint256)").hex()
+
+
+@pytest.fixture
+def desk(town: Town) -> Iterator[ApiClient]:
+    with ApiClient(town) as found:
+        yield found
+
+
+def delegated_wallet(desk: ApiClient, delegate: str = CALIBUR) -> LocalAccount:
+    """Return a wallet with ETH and USDC, but without WETH."""
+    if delegate == METAMASK:
+        runtime = desk.rpc("eth_call", {"data": metamask_creation()}, "latest")
+        desk.rpc("anvil_setCode", METAMASK, runtime)
+    wallet = wallet_of(desk, delegate)
+    desk.give(wallet, WETH, 0)
+    return wallet
+
+
+def ether(desk: ApiClient, wallet: LocalAccount) -> int:
+    return int(desk.rpc("eth_getBalance", wallet.address, "latest"), 16)
+
+
+def batch_of(wallet: LocalAccount, quote: dict[str, Any]) -> Batch:
+    """Return the batch that the quote must offer."""
+    route, sold, least = quote["dexRoute"], int(quote["sellAmount"]), int(quote["minBuyAmount"])
+    is_wrap = quote["batch"]["conversion"] == "wrap"
+    return Batch(
+        wallet.address,
+        quote["sellToken"],
+        route["target"],
+        sold,
+        bytes.fromhex(route["data"][2:]),
+        wrapped=sold if is_wrap else 0,
+        unwrapped=0 if is_wrap else least,
+    )
+
+
+def exported(desk: ApiClient, wallet: LocalAccount, **query: str) -> dict[str, str]:
+    path = f"/api/v1/mev/orders/user/{wallet.address}/export"
+    [row] = csv.DictReader(io.StringIO(desk.api.get(path, params=query).text, newline=""))
+    return row
+
+
+@pytest.mark.parametrize("delegate", DELEGATES)
+def test_one_transaction_wraps_approves_and_swaps(desk: ApiClient, delegate: str) -> None:
+    wallet = delegated_wallet(desk, delegate)
+    quote, before = desk.quote(wallet, **WRAP), ether(desk, wallet)
+    batch, params = quote["batch"], quote["batch"]["transactionParams"]
+    assert (batch["delegate"], batch["reason"], batch["conversion"]) == (delegate, None, "wrap")
+    assert params["data"] == "0x" + batch_of(wallet, quote).data.hex()
+    assert (params["value"], params["to"]) == ("0", wallet.address)
+    order = data(desk.submit(signed_batch(wallet, quote)))["order"]
+    end = desk.follow(order["orderId"])
+    assert (end["status"], end["kind"], end["conversion"]) == ("confirmed", "swap", "wrap")
+    assert int(end["received"]["amount"]) >= int(quote["minBuyAmount"])
+    assert "unwrapped" not in end["received"]
+    assert ether(desk, wallet) == before - SOLD - int(end["feePaidWei"])
+    assert desk.held(wallet, "WETH") == 0
+    assert desk.held(wallet, "USDC") == USDC.units(1000) + int(end["received"]["amount"])
+    require_one_transaction(desk, wallet, quote, order["txHash"], WETH)
+    assert exported(desk, wallet)["conversion"] == "wrap"
+    assert exported(desk, wallet, format="koinly")["Sent Currency"] == "ETH"
+
+
+@pytest.mark.parametrize("delegate", DELEGATES)
+def test_one_transaction_swaps_and_unwraps_the_minimum(desk: ApiClient, delegate: str) -> None:
+    wallet = delegated_wallet(desk, delegate)
+    quote, before = desk.quote(wallet, **UNWRAP), ether(desk, wallet)
+    assert quote["batch"]["conversion"] == "unwrap"
+    least, params = int(quote["minBuyAmount"]), quote["batch"]["transactionParams"]
+    assert params["data"] == "0x" + batch_of(wallet, quote).data.hex()
+    order = data(desk.submit(signed_batch(wallet, quote)))["order"]
+    end = desk.follow(order["orderId"])
+    assert (end["status"], end["kind"], end["conversion"]) == ("confirmed", "swap", "unwrap")
+    received = end["received"]
+    assert (received["token"], received["unwrapped"]) == (WETH.address, str(least))
+    assert int(received["amount"]) >= least
+    assert end["delivered"]["toMinimumBps"] >= 0
+    assert ether(desk, wallet) == before + least - int(end["feePaidWei"])
+    assert desk.held(wallet, "WETH") == int(received["amount"]) - least
+    require_one_transaction(desk, wallet, quote, order["txHash"], USDC)
+    koinly = exported(desk, wallet, format="koinly")
+    assert koinly["Received Currency"] == "ETH"
+    assert "the rest is WETH" in koinly["Description"]
+
+
+@pytest.mark.parametrize("conversion", [WRAP, UNWRAP], ids=["wrap", "unwrap"])
+def test_wrong_conversions_are_refused_by_the_running_service(
+    desk: ApiClient, conversion: dict[str, str]
+) -> None:
+    wallet = delegated_wallet(desk)
+    quote = desk.quote(wallet, **conversion)
+    for wrong in wrong_batches(batch_of(wallet, quote))[::25]:
+        body = refused(
+            desk.submit(signed_batch(wallet, quote, **wrong.fields)), 422, "VALIDATION_ERROR"
+        )
+        assert body["details"]["reason"] == "MISMATCH", wrong.name
+    assert count(desk, wallet) == 0
+
+
+@pytest.mark.parametrize("conversion", [WRAP, UNWRAP], ids=["wrap", "unwrap"])
+def test_the_form_without_the_conversion_is_another_quote(
+    desk: ApiClient, conversion: dict[str, str]
+) -> None:
+    """The batch of approval and swap alone was not issued for this quote, nor the other way."""
+    wallet = wallet_of(desk)
+    plain = {name: text for name, text in conversion.items() if name != "conversion"}
+    quote = desk.quote(wallet, **conversion)
+    alone = Batch(*(getattr(batch_of(wallet, quote), name) for name in (
+        "wallet", "token", "router", "amount", "swap",
+    )))  # fmt: skip
+    changed = signed_batch(wallet, quote, data="0x" + alone.data.hex())
+    refused(desk.submit(changed), 422, "VALIDATION_ERROR")
+    other = desk.quote(wallet, **plain)
+    assert other["batch"]["conversion"] is None
+    changed = signed_batch(wallet, other, data=quote["batch"]["transactionParams"]["data"])
+    refused(desk.submit(changed), 422, "VALIDATION_ERROR")
+    assert count(desk, wallet) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"conversion": "wrap", "sellToken": USDC.address, "buyToken": WETH.address}, "sellToken"),
+        ({"conversion": "unwrap"}, "buyToken must be WETH"),
+        ({"conversion": "Wrap"}, "wrap or unwrap"),
+        ({"conversion": ""}, "wrap or unwrap"),
+    ],
+)
+def test_only_weth_is_converted(desk: ApiClient, changes: dict[str, str], words: str) -> None:
+    body = refused(desk.ask_quote(desk.wallet(), **changes), 400, "INVALID_PARAMETER")
+    assert body["details"]["parameter"] == "conversion"
+    assert words in body["message"]
+
+
+def test_a_plain_wallet_gets_the_ordinary_quote(desk: ApiClient) -> None:
+    quote = desk.quote(desk.wallet(), **WRAP)
+    assert quote["batch"] is None
+    assert quote["mevProtection"]["transactionParams"]["value"] == "0"
+
+
+def test_eth_that_does_not_suffice_is_named(desk: ApiClient) -> None:
+    wallet = delegated_wallet(desk)
+    before = desk.quote(wallet, **WRAP)
+    desk.rpc("anvil_setBalance", wallet.address, hex(SOLD + 1))
+    batch = desk.quote(wallet, **WRAP)["batch"]
+    assert batch["transactionParams"] is None
+    assert f"the wallet holds {SOLD + 1} wei of ETH" in batch["reason"]
+    body = refused(desk.submit(signed_batch(wallet, before)), 400, "INSUFFICIENT_BALANCE")
+    assert int(body["details"]["required"]) > SOLD + 1
+
+
+def test_weth_of_the_wallet_is_left_alone(desk: ApiClient) -> None:
+    """What is wrapped is what is sold, whatever the wallet holds already."""
+    wallet = wallet_of(desk)
+    held = desk.held(wallet, "WETH")
+    for conversion in (WRAP, UNWRAP):
+        quote = desk.quote(wallet, **conversion)
+        order = data(desk.submit(signed_batch(wallet, quote)))["order"]
+        end = desk.follow(order["orderId"])
+        assert end["status"] == "confirmed"
+        if conversion is UNWRAP:
+            held += int(end["received"]["amount"]) - int(quote["minBuyAmount"])
+        assert desk.held(wallet, "WETH") == held
+
+
+def test_the_wallet_rpc_takes_the_conversion_with_the_wallets_own_gas(desk: ApiClient) -> None:
+    wallet = RpcWallet.of(desk, account=delegated_wallet(desk))
+    quote = desk.quote(wallet.account, **WRAP)
+    params, good = quote["batch"]["transactionParams"], batch_of(wallet.account, quote)
+    filled = wallet.filled({"to": params["to"], "data": params["data"]})
+    for wrong in wrong_batches(good)[::60]:
+        with pytest.raises(Refused, match="not sent anywhere"):
+            wallet.send(filled | wrong.fields)
+    tx_hash = wallet.send(filled)
+    assert wallet.decided(tx_hash) == "confirmed"
+    require_one_transaction(desk, wallet.account, quote, tx_hash, WETH)
+
+
+def test_both_batches_of_a_swap_are_not_open_at_once(desk: ApiClient) -> None:
+    wallet = wallet_of(desk)
+    with desk.no_blocks():
+        first = desk.quote(wallet, **WRAP)
+        order = data(desk.submit(signed_batch(wallet, first)))["order"]
+        raw = sign(wallet, first["mevProtection"]["transactionParams"])
+        plain = order_body(wallet, first, raw, 50)
+        body = refused(desk.api.post("/api/v1/mev/orders", json=plain), 422, "VALIDATION_ERROR")
+        assert body["details"] == {
+            "reason": "QUOTE_USED", "fields": [], "orderId": order["orderId"],
+        }  # fmt: skip
+    assert desk.follow(order["orderId"])["status"] == "confirmed"
