@@ -195,33 +195,33 @@ def _call_lists(good: Batch) -> Iterator[tuple[str, bytes]]:
 def _conversions(good: Batch) -> Iterator[tuple[str, bytes]]:
     """Wraps and unwraps that are more, less, of another WETH, or at another place."""
     first, second = good.calls
-    whole = (good.wrapped, good.unwrapped)
-    each = {good.wrapped, good.unwrapped, good.amount, 1, MOST} - {0}
-    amounts = sorted(each | {amount + by for amount in each - {1, MOST} for by in (-1, 1)})
-    for amount in amounts:
-        for name, call in (
-            ("wraps", deposit(amount)),
-            ("unwraps", withdraw(amount)),
-            ("wraps a stranger's WETH", deposit(amount, STRANGER)),
-            ("unwraps a stranger's WETH", withdraw(amount, STRANGER)),
-            ("sends ETH to a stranger", (STRANGER, amount, b"")),
-            ("sends ETH to WETH", (WETH, amount, b"")),
-            ("unwraps with a value", (WETH, 1, withdraw(amount)[2])),
-            ("unwraps in longer calldata", (WETH, 0, withdraw(amount)[2] + bytes(32))),
-        ):
-            orders = {
-                "first": [call, first, second],
-                "between": [first, call, second],
-                "last": [first, second, call],
-            }
-            for place, calls in orders.items():
-                is_good = {"first": (amount, 0), "last": (0, amount)}.get(place) == whole
-                if not (is_good and name == {"first": "wraps", "last": "unwraps"}[place]):
-                    yield f"{name} {amount} {place}", execute(calls)
-                if whole != (0, 0):
-                    yield f"also {name} {amount} {place}", good.execute(calls)
-    if whole != (0, 0):
+    good_places = {"wraps": ("first", good.wrapped), "unwraps": ("last", good.unwrapped)}
+    for name, amount, call in _ether_calls(good):
+        orders = {
+            "first": [call, first, second],
+            "between": [first, call, second],
+            "last": [first, second, call],
+        }
+        for place, calls in orders.items():
+            if good_places.get(name) != (place, amount):
+                yield f"{name} {amount} {place}", execute(calls)
+            if good.wrapped or good.unwrapped:
+                yield f"also {name} {amount} {place}", good.execute(calls)
+    if good.wrapped or good.unwrapped:
         yield "without the conversion", execute(good.calls)
+
+
+def _ether_calls(good: Batch) -> Iterator[tuple[str, int, Call]]:
+    each = {good.wrapped, good.unwrapped, good.amount} - {0}
+    for amount in sorted({1, MOST} | each | {amount + by for amount in each for by in (-1, 1)}):
+        yield "wraps", amount, deposit(amount)
+        yield "unwraps", amount, withdraw(amount)
+        yield "wraps a stranger's WETH", amount, deposit(amount, STRANGER)
+        yield "unwraps a stranger's WETH", amount, withdraw(amount, STRANGER)
+        yield "sends ETH to a stranger", amount, (STRANGER, amount, b"")
+        yield "sends ETH to WETH", amount, (WETH, amount, b"")
+        yield "unwraps with a value", amount, (WETH, 1, withdraw(amount)[2])
+        yield "unwraps in longer calldata", amount, (WETH, 0, withdraw(amount)[2] + bytes(32))
 
 
 def _approvals(good: Batch) -> Iterator[tuple[str, bytes]]:
