@@ -33,7 +33,7 @@ async def tried(name: str) -> simulation.SwapSimulation:
         swap = codec.call_object(WALLET, WALLET, data, value=0, gas=GAS, max_fee=block.view_fee)
         call = simulation._call(trial, swap, block)
         ran = call.read(await small.raw.call(call.method, *call.params))
-    return simulation._judge(ran, trial, WalletBefore(3 * AMOUNT, 0, 0), GAS)
+    return simulation._judge(ran, trial, WalletBefore(3 * AMOUNT, 0, 0))
 
 
 async def test_code_that_makes_both_calls_passes() -> None:

@@ -37,7 +37,7 @@ async def tried(name: str) -> None:
     swap = SimulatedCall(0, 200_000, 200_000, "", [])
     before = verdict.WalletBefore(0, 0, 10**18)
     assert views[1].number == 2 * MINIMUM
-    simulation._judge(RanTrial("", swap, views), trial, before, 500_000)
+    simulation._judge(RanTrial("", swap, views), trial, before)
 
 
 async def views_after(
