@@ -35,7 +35,6 @@ from quietswap.client.flows import (
     quote_checks,
     quoting,
     swap_plan,
-    wrap,
 )
 from quietswap.client.flows import cancel as cancel_result
 from quietswap.rules.contract import (
@@ -55,11 +54,13 @@ from quietswap.rules.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEE
 from quietswap.rules.routers.method import CalldataLayout, Measure, RouterMethod
 from quietswap.rules.safety import loss
 from quietswap.rules.safety.methods import METHODS, ROUTERS
-from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE
+from quietswap.rules.tokens import erc20
+from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE, WrapOperation
 from quietswap.rules.trial import verdict
 from quietswap.rules.trial.codec import VIEW_GAS
 from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.rules.trial.swap_trial import MOST_VIEWS
+from quietswap.rules.tx import fees
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP
 from quietswap.rules.vendors import VENDORS
 from quietswap.rules.wire import MAX_SAFE_INTEGER, WireAmount, WireFigure
@@ -110,7 +111,7 @@ def _parts() -> Iterator[str]:
     yield _constant("SETTLERS", "0x's Deployer, and the two calls that name its Settlers.", [
         settlers.DEPLOYER.lower(), "0x" + settlers.OWNER_OF.hex(), "0x" + settlers.PREV.hex(),
     ])  # fmt: skip
-    selectors = {"wrap": wrap._DEPOSIT, "unwrap": wrap._WITHDRAW}
+    selectors = {kind: "0x" + erc20.calldata(kind, 0)[:4].hex() for kind in WrapOperation}
     yield _constant("WRAP_SELECTORS", "The calls of WETH9 that convert.", selectors)
     bps = {
         "NOTICE": loss.NOTICE_BPS,
@@ -129,7 +130,7 @@ def _limits() -> dict[str, str]:
     """Return limits as TypeScript: bigint for wei and gas units, numbers for seconds and bytes."""
     units = {
         "GAS_LIMIT_CAP": GAS_LIMIT_CAP,
-        "LEAST_GAS": quote_checks.LEAST_GAS,
+        "LEAST_GAS": fees.TRANSACTION_GAS,
         "ABSURD_FEE": quote_checks.ABSURD_FEE,
         "MAX_FEE_WEI": quote_checks.MAX_FEE_WEI,
         "FROM_ZERO_GAS": approvals._FROM_ZERO_GAS,

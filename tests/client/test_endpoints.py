@@ -10,7 +10,7 @@ import pytest
 from quietswap.client import AsyncQuietswapClient, QuietswapClient
 from quietswap.client.errors import ServiceUnreachable, UnexpectedResponse
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.client.flows.wrap import WETH
+from quietswap.rules.tokens.token import WETH
 from tests.client.conftest import Do
 from tests.client.conftest import either_manner as manner
 from tests.client.fake_servers import ETHER, WALLET, FakeService, Reply

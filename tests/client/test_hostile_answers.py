@@ -16,9 +16,9 @@ from quietswap.client.errors import (
     UnexpectedResponse,
 )
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.client.flows.wrap import WETH
 from quietswap.rules import errors
 from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Do, Time
 from tests.client.conftest import either_manner as manner

@@ -21,10 +21,10 @@ from quietswap.client.errors import (
     WrongChain,
 )
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.client.flows.wrap import WETH
 from quietswap.client.signing import to_sign
 from quietswap.rules import errors
 from quietswap.rules.orders.order import OrderStatus
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Time
 from tests.client.fake_chain import ACCOUNT, FakeChain, transfer

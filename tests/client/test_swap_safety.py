@@ -8,7 +8,7 @@ from eth_account import Account
 
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import QuoteDeclined, SignerMismatch, UnsafeQuote
-from quietswap.client.flows.wrap import WETH
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER
 from tests.client.conftest import Time
 from tests.client.fake_chain import ACCOUNT, FakeChain

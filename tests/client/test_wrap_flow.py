@@ -16,9 +16,9 @@ from quietswap.client.errors import (
     UnsafeQuote,
     WrongChain,
 )
-from quietswap.client.flows.wrap import WETH, to_wei
+from quietswap.client.flows.wrap import to_wei
 from quietswap.rules import errors
-from quietswap.rules.tokens.token import WrapOperation
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_node import Swallowed

@@ -37,12 +37,12 @@ from quietswap.client.flows.swap_plan import PlannedApproval as PlannedApproval
 from quietswap.client.flows.swap_plan import SwapPlan as SwapPlan
 from quietswap.client.flows.trade import Terms as Terms
 from quietswap.client.flows.trade import TradeStep as TradeStep
-from quietswap.client.flows.wrap import WETH as WETH
 from quietswap.client.flows.wrap import WrapRequest as WrapRequest
 from quietswap.client.flows.wrap import WrapResult as WrapResult
 from quietswap.client.node_calls import NodeReceipt as NodeReceipt
 from quietswap.rules.contract.quotes import StreamedRoute as StreamedRoute
 from quietswap.rules.safety.loss import Loss as Loss
+from quietswap.rules.tokens.token import WETH as WETH
 
 if not TYPE_CHECKING:  # a type checker follows the lines above
     __all__ = [

@@ -22,7 +22,6 @@ from quietswap.rules.wire import WireStruct
 
 T = TypeVar("T")
 
-UINT256_MAX = 2**256 - 1
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of `Transfer(address,address,uint256)` (https://eips.ethereum.org/EIPS/eip-20)."""
 

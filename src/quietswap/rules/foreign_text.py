@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Controls, bidirectional and zero-width marks, surrogates, private use, line separators."""
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 """Letters, marks and symbols that show nothing: fillers of Hangul, the empty Braille pattern."""
@@ -77,7 +77,7 @@ def harmless(text: str, limit: int) -> str:
         marks = marks + 1 if kind in _MARKS else 0
         if char.isspace():
             characters.append(" ")
-        elif kind not in _DROPPED and marks <= _MOST_MARKS and not _is_invisible(char):
+        elif kind not in HIDDEN and marks <= _MOST_MARKS and not _is_invisible(char):
             characters.append(char)
     return " ".join("".join(characters).translate(_MARKUP).split())[:limit].rstrip()
 

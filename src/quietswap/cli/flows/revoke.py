@@ -13,6 +13,7 @@ from quietswap.client import ROUTERS, ClientError, node_calls
 from quietswap.client.errors import AfterSubmission, OrderStillOpen, QuoteDeclined
 from quietswap.client.flows import approvals
 from quietswap.client.flows.polling import require_no_open_order
+from quietswap.rules.amounts import UINT256_MAX
 
 
 class RevokeRun(SigningFlow):
@@ -72,7 +73,7 @@ class RevokeRun(SigningFlow):
         screen.print()
 
     def _amount(self, amount: int) -> str:
-        if amount > node_calls.UINT256_MAX // 2:
+        if amount > UINT256_MAX // 2:
             return f"any amount of {self._token.symbol}"
         return self._token.show(amount)
 

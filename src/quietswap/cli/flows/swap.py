@@ -21,6 +21,7 @@ from quietswap.client.flows.approvals import ApprovalSent, Approved
 from quietswap.client.flows.plan import planned
 from quietswap.client.flows.polling import find_open_order
 from quietswap.client.flows.swap import Event, SwapResult
+from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.contract.transactions import TransactionParams
@@ -306,7 +307,7 @@ class SwapRun(SigningFlow):
         elif isinstance(event, Approved):
             self._approved += 1
             amount = "no limit"
-            if event.amount < node_calls.UINT256_MAX:
+            if event.amount < UINT256_MAX:
                 amount = self._sell.show(event.amount)
             block = f"in block {event.receipt.block_number:,}"
             self._progress.say(f"approved   {amount} for {output.short(event.router)} {block}")

@@ -13,6 +13,7 @@ from quietswap.cli.output.quote import short
 from quietswap.cli.output.text_table import text_table
 from quietswap.cli.signed_orders import SignedApprovals
 from quietswap.client import ClientError, node_calls
+from quietswap.rules.amounts import UINT256_MAX
 
 if TYPE_CHECKING:
     from quietswap.client import QuietswapClient
@@ -52,7 +53,7 @@ def approvals_table(
     table = text_table("state", "approval", "router", "nonce", "transaction")
     for each in signed:
         token, amount = display_token(each["token"], client, context), int(each["amount"])
-        has_limit = amount <= node_calls.UINT256_MAX // 2
+        has_limit = amount <= UINT256_MAX // 2
         text = token.show(amount) if has_limit else f"any amount of {token.symbol}"
         state = Text(each["state"], STYLE.get(each["state"], ""))
         words = (text, short(each["router"]), str(each["nonce"]), short(each["txHash"]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from quietswap.rules.amounts import AMOUNT_MAX, format_units
+from quietswap.rules.tokens.token import KNOWN_TOKENS, NATIVE
 from quietswap.rules.tx.address import BadAddress, from_any_case, parse
 
 if TYPE_CHECKING:
@@ -54,24 +55,14 @@ class DisplayToken:
         return self.show(-(-amount // step) * step)
 
 
-KNOWN = {
-    token.symbol: token
-    for token in (
-        DisplayToken("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", "WETH", 18),
-        DisplayToken("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "USDC", 6),
-        DisplayToken("0xdAC17F958D2ee523a2206206994597C13D831ec7", "USDT", 6),
-        DisplayToken("0x6B175474E89094C44Da98b954EedeAC495271d0F", "DAI", 18),
-        DisplayToken("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599", "WBTC", 8),
-    )
-}
+KNOWN = {one.symbol: DisplayToken(one.address, one.symbol, one.decimals) for one in KNOWN_TOKENS}
 ETHER = DisplayToken("", "ETH", 18)
 GWEI = DisplayToken("", "gwei", 9)
 """1 gwei is 10^9 wei: the unit of gas prices."""
 WETH = KNOWN["WETH"]
 _BY_ADDRESS = {token.address: token for token in KNOWN.values()}
 _MOST_DECIMALS = 77
-_NATIVE = "0x" + 40 * "e"
-"""The address that many APIs use for native ETH."""
+_NATIVE = NATIVE.lower()
 _AMOUNT = re.compile(r"([0-9]{1,78})(?:\.([0-9]{1,77}))?")
 _SHOWN = 100
 

@@ -13,6 +13,7 @@ from quietswap.client.flows.polling import BACKENDS, PollingPolicy
 from quietswap.client.flows.quote_checks import MAX_FEE_OPTION, Approval, require_cost
 from quietswap.client.flows.submission_outcome import error_for_outcome, mined
 from quietswap.client.signing import Signer, Transaction, hash_of, sign
+from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.tx.fees import NEW_SLOT_GAS
 from quietswap.rules.tx.signed import MAINNET
 
@@ -137,7 +138,7 @@ def cost_reads(
 
 
 def _limit(amount: int, approval: Approval) -> int:
-    return node_calls.UINT256_MAX if approval == "max" else amount
+    return UINT256_MAX if approval == "max" else amount
 
 
 def approval_amounts(

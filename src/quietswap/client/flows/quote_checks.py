@@ -27,6 +27,7 @@ from quietswap.rules.safety.loss import Loss
 from quietswap.rules.tokens.token import WITHOUT_TRANSFER_FEE, Token
 from quietswap.rules.trial import swap_trial
 from quietswap.rules.tx.address import Address, from_any_case
+from quietswap.rules.tx.fees import TRANSACTION_GAS
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
 from quietswap.rules.vendors import zeroex
 from quietswap.rules.wire import WrapOperation
@@ -40,7 +41,6 @@ MAX_FEE_WEI = 5 * 10**16
 MAX_FEE_OPTION = "max_fee_wei (--max-fee)"
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
-LEAST_GAS = 21_000
 ABSURD_FEE = 10**13
 """10,000 gwei, in wei per gas: more than any base fee so far."""
 
@@ -208,7 +208,7 @@ def check_params(params: TransactionParams) -> list[str]:
         "a priority fee": params.max_priority_fee_per_gas != 0,
         "another chain or type": (params.chain_id, params.type) != (MAINNET, TYPE_2),
         "more gas than a transaction may have": params.gas_limit > GAS_LIMIT_CAP,
-        "less gas than a transaction needs": params.gas_limit < LEAST_GAS,
+        "less gas than a transaction needs": params.gas_limit < TRANSACTION_GAS,
         "an absurd fee cap": params.max_fee_per_gas > ABSURD_FEE,
     }
     return [name for name, is_so in faults.items() if is_so]

@@ -35,13 +35,12 @@ from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sig
 from quietswap.rules.contract.requests import WrapOrderBody
 from quietswap.rules.contract.wraps import WrapOrderEnvelope, WrapOrderResponse, WrapQuoteResponse
 from quietswap.rules.safety.loss import Loss, accepted_bps, judge_wrap
+from quietswap.rules.tokens import erc20, token
 from quietswap.rules.wire import WrapOperation
 
-WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
-"""Canonical WETH9 on Ethereum mainnet."""
+WETH = token.WETH
 LEAST_WRAP_GAS = 27_000
 """Less gas than any wrap or unwrap uses: 21,000 and a write of the WETH balance, with its log."""
-_DEPOSIT, _WITHDRAW = "0xd0e30db0", "0x2e1a7d4d"
 _ETHER = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,18}))?")
 
 
@@ -125,7 +124,7 @@ def check_quote(quote: WrapQuoteResponse, request: WrapRequest) -> None:
     """
     params, wei = quote.mev_protection.transaction_params, to_wei(request.amount)
     is_wrap = request.operation == "wrap"
-    data = _DEPOSIT if is_wrap else _WITHDRAW + f"{wei:064x}"
+    data = "0x" + erc20.calldata(token.WrapOperation(request.operation), wei).hex()
     faults = {
         "another operation": quote.operation != request.operation,
         "another amount": quote.amount_wei != wei,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     pass
-from quietswap.rules.chain.received import MOST
+from quietswap.rules.amounts import UINT256_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,5 +25,5 @@ def reference_of(
         return None
     worth = sell_amount * sold
     amount, value_wei = int(worth / bought), int(worth / ether)
-    is_amount = 0 < amount <= MOST and 0 < value_wei <= MOST
+    is_amount = 0 < amount <= UINT256_MAX and 0 < value_wei <= UINT256_MAX
     return Reference(amount, value_wei) if is_amount else None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.safety.wallet_effects import SYSTEM, TRANSFER
 from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.tx import address as addresses
@@ -19,7 +20,6 @@ from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.keccak import keccak256
 
 _WORD = 32
-MOST = 2**256 - 1
 _WETH, _ETH = WETH.lower(), NATIVE.lower()
 _SYSTEM = SYSTEM.lower()
 DEPOSIT = keccak256(b"Deposit(address,uint256)")
@@ -165,4 +165,4 @@ def arrival(
     amount = sum(each or 0 for each in net)
     if amount < 0:
         return Arrival(issue=ReceivedIssue.NET_LOSS)
-    return Arrival(amount) if amount <= MOST else Arrival(issue=ReceivedIssue.OUT_OF_RANGE)
+    return Arrival(amount) if amount <= UINT256_MAX else Arrival(issue=ReceivedIssue.OUT_OF_RANGE)

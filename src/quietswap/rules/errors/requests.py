@@ -15,6 +15,7 @@ from quietswap.rules.errors.base import (
     Required,
     present,
 )
+from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.wire import ROUTER, USDC, AmountText, WireStruct, doc, ref
 
 
@@ -64,8 +65,8 @@ class NativeEthNotSupported(RequestError, status=400, shape=NativeEthNotSupporte
 
     example = {
         "field": "sellToken",
-        "provided": "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE",
-        "weth": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
+        "provided": NATIVE,
+        "weth": WETH,
     }
 
     def __init__(self, *, field: str, provided: str, weth: str) -> None:
@@ -330,7 +331,7 @@ class InsufficientAllowance(RequestError, status=400, shape=InsufficientAllowanc
     """The router may not yet move enough of the sell token; amounts in smallest units."""
 
     example = {
-        "token": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
+        "token": WETH,
         "router": ROUTER,
         "required": 10**18,
         "current": 0,

@@ -16,10 +16,10 @@ from quietswap.rules.quotes.issued_quote import (
 )
 from quietswap.rules.relays import RelaySettings
 from quietswap.rules.tx.address import Address
-from quietswap.rules.tx.fees import gas_limit_for
+from quietswap.rules.tx.fees import TRANSACTION_GAS, gas_limit_for, usual_fee_cap
 from quietswap.rules.tx.signed import UnsignedTransaction, decode
 
-GAS_LIMIT = 21_000
+GAS_LIMIT = TRANSACTION_GAS
 """What a transfer without data costs (Yellow Paper, appendix G), to a wallet without code."""
 MOST_GAS = 100_000
 """The highest gas limit for a wallet with delegated code (EIP-7702), which runs in the transfer: a
@@ -27,8 +27,6 @@ log and two new slots of storage. The clients refuse more: it is paid if the cod
 FEE_MULTIPLE = 3
 """Times the next base fee: covers nine full blocks, as for a wrap. With a priority fee of 0 only
 the base fee is paid, so a high cap costs nothing."""
-_HEADROOM = 10**8
-"""0.1 gwei, the least margin above the base fee: a multiple of a tiny base fee is too small."""
 _BUMP_DIVISOR = 8
 """The fee rises by one eighth (12.5 %); go-ethereum's `PriceBump` requires one tenth."""
 
@@ -101,7 +99,7 @@ def cancel_params(
 ) -> UnsignedTransaction:
     """Return the transaction to sign; `fee_caps` of all transactions that it must replace."""
     least = max((cap + -(-cap // _BUMP_DIVISOR) for cap in fee_caps), default=0)
-    usual_cap = max(next_base_fee * FEE_MULTIPLE, next_base_fee + _HEADROOM)
+    usual_cap = usual_fee_cap(next_base_fee, FEE_MULTIPLE)
     return replace(
         empty_transfer(order.wallet),
         gas_limit=gas_limit,

@@ -10,20 +10,11 @@ from decimal import Decimal
 import msgspec
 
 from quietswap.rules.quotes.quote import ThreatLevel
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import DAI, USDC, USDT, WBTC, WETH
 from quietswap.rules.tx.address import Address
 
-STABLES = frozenset(
-    map(
-        Address,
-        (
-            "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",  # USDC
-            "0xdAC17F958D2ee523a2206206994597C13D831ec7",  # USDT
-            "0x6B175474E89094C44Da98b954EedeAC495271d0F",  # DAI
-        ),
-    )
-)
-MAJORS = STABLES | {WETH, Address("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599")}  # and WBTC
+STABLES = frozenset({USDC, USDT, DAI})
+MAJORS = STABLES | {WETH, WBTC}
 
 ATTACK_GAS = 260_000
 """Gas of the attacker's two swaps, about 130,000 each."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import DAI, USDC, USDT, WBTC, WETH
 from quietswap.rules.tx.address import Address
 
 LATEST_ROUND_DATA = bytes.fromhex("feaf968c")
@@ -23,22 +23,14 @@ class ChainlinkFeed:
 
 FEEDS = {
     WETH: ChainlinkFeed(Address("0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419"), 3600),
-    Address("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599"): ChainlinkFeed(
-        Address("0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c"), 3600
-    ),
-    Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"): ChainlinkFeed(
-        Address("0x8fFfFfd4AfB6115b954Bd326cbe7B4BA576818f6"), 86_400
-    ),
-    Address("0xdAC17F958D2ee523a2206206994597C13D831ec7"): ChainlinkFeed(
-        Address("0x3E7d1eAB13ad0104d2750B8863b489D65364e32D"), 86_400
-    ),
+    WBTC: ChainlinkFeed(Address("0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c"), 3600),
+    USDC: ChainlinkFeed(Address("0x8fFfFfd4AfB6115b954Bd326cbe7B4BA576818f6"), 86_400),
+    USDT: ChainlinkFeed(Address("0x3E7d1eAB13ad0104d2750B8863b489D65364e32D"), 86_400),
 }
 """By token: ETH/USD for WETH, BTC/USD for WBTC, own feeds for USDC and USDT."""
 
 REFERENCE_FEEDS = FEEDS | {
-    Address("0x6B175474E89094C44Da98b954EedeAC495271d0F"): ChainlinkFeed(
-        Address("0xAed0c38402a5d19df6E4c03F4E2DceD6e29c1ee9"), 3600
-    )
+    DAI: ChainlinkFeed(Address("0xAed0c38402a5d19df6E4c03F4E2DceD6e29c1ee9"), 3600)
 }
 """Also DAI, for the client: the service uses two web sources for it."""
 

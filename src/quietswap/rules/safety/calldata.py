@@ -16,6 +16,7 @@ from quietswap.rules.routers.known_pools import v2_pair, v2_pairs, v3_pool, v3_p
 from quietswap.rules.routers.method import BUY_FEE, CalldataLayout, Measure, RouterMethod
 from quietswap.rules.routers.words import WORD, MalformedCalldata, UnboundCalldata, Words
 from quietswap.rules.safety.methods import METHODS, ROUTERS
+from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tx.address import Address, from_bytes, to_bytes
 
 __all__ = [
@@ -28,11 +29,9 @@ __all__ = [
     "payer",
 ]
 
-_ETHER = frozenset(
-    {Address("0x" + "0" * 40), Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")}
-)
-"""Placeholders of routers for native ETH; as a recipient the first means no address."""
 _NOBODY = Address("0x" + "0" * 40)
+_ETHER = frozenset({_NOBODY, NATIVE})
+"""Placeholders of routers for native ETH; as a recipient the first means no address."""
 _ADDRESS_MASK = 2**160 - 1
 _FEE_MASK = 0x3FFF
 _MOST_FEE_BPS = 200

@@ -8,30 +8,22 @@ from quietswap.rules.tx.address import Address
 
 WETH = Address("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2")
 """Canonical WETH9 on Ethereum mainnet, 18 decimals."""
+USDC = Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
+USDT = Address("0xdAC17F958D2ee523a2206206994597C13D831ec7")
+DAI = Address("0x6B175474E89094C44Da98b954EedeAC495271d0F")
+WBTC = Address("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599")
 
-WITHOUT_TRANSFER_FEE = frozenset(
-    {
-        WETH,
-        Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),  # USDC
-        Address("0x6B175474E89094C44Da98b954EedeAC495271d0F"),  # DAI
-        Address("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599"),  # WBTC
-    }
-)
+WITHOUT_TRANSFER_FEE = frozenset({WETH, USDC, DAI, WBTC})
 """Tokens whose code has no fee on transfer. USDT has one that is switched off."""
-
-_DAI = Address("0x6B175474E89094C44Da98b954EedeAC495271d0F")
-UNRESTRICTED = frozenset({WETH, _DAI})
+UNRESTRICTED = frozenset({WETH, DAI})
 """Tokens whose code can neither pause transfers nor block a holder."""
-RESTRICTED = frozenset(
-    {
-        Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),  # USDC: Pausable, Blacklistable
-        Address("0xdAC17F958D2ee523a2206206994597C13D831ec7"),  # USDT: Pausable, BlackList
-        Address("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599"),  # WBTC: PausableToken
-    }
-)
-"""Tokens whose code lets their issuer pause transfers or block a holder."""
+RESTRICTED = frozenset({USDC, USDT, WBTC})
+"""Tokens whose code lets their issuer pause transfers or block a holder: USDC is Pausable and
+Blacklistable, USDT Pausable and BlackList, WBTC PausableToken."""
 
-_NATIVE = frozenset({"0x" + "0" * 40, "0x" + "e" * 40})
+NATIVE = Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
+"""The address that stands for ETH in the tokens of an order."""
+_NATIVE = frozenset({"0x" + "0" * 40, NATIVE.lower()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +37,16 @@ class Token:
     decimals: int
     symbol: str = ""
     name: str = ""
+
+
+KNOWN_TOKENS = (
+    Token(WETH, 18, "WETH", "Wrapped Ether"),
+    Token(USDC, 6, "USDC", "USD Coin"),
+    Token(USDT, 6, "USDT", "Tether USD"),
+    Token(DAI, 18, "DAI", "Dai Stablecoin"),
+    Token(WBTC, 8, "WBTC", "Wrapped BTC"),
+)
+"""The tokens that service and command know by themselves."""
 
 
 def is_native(address: str) -> bool:
@@ -157,7 +159,3 @@ def own_warnings(address: Address, fee: TransferFee | None) -> list[TokenWarning
 class WrapOperation(StrEnum):
     WRAP = "wrap"
     UNWRAP = "unwrap"
-
-
-NATIVE = Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
-"""The address that stands for ETH in the tokens of an order."""

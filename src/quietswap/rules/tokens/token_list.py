@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quietswap.rules.tokens.look_alikes import LookAlikes
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import KNOWN_TOKENS
 from quietswap.rules.tx.address import Address
 
 
@@ -21,14 +21,8 @@ class ListedToken:
 
 
 BUILT_IN = tuple(
-    ListedToken(Address(address), symbol, name, decimals, lists=("built in",))
-    for address, symbol, name, decimals in (
-        (WETH, "WETH", "Wrapped Ether", 18),
-        ("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "USDC", "USD Coin", 6),
-        ("0xdAC17F958D2ee523a2206206994597C13D831ec7", "USDT", "Tether USD", 6),
-        ("0x6B175474E89094C44Da98b954EedeAC495271d0F", "DAI", "Dai Stablecoin", 18),
-        ("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599", "WBTC", "Wrapped BTC", 8),
-    )
+    ListedToken(one.address, one.symbol, one.name, one.decimals, lists=("built in",))
+    for one in KNOWN_TOKENS
 )
 """What is listed where no list is configured."""
 

@@ -29,7 +29,7 @@ _FIRST_LIMIT_CAP = 3_000_000
 _RAISE = 4
 _MODEST_LIMIT = 500_000
 """A limit below this is not lowered to save locked ETH: a second simulation costs time."""
-_TRANSACTION_GAS = 21_000
+TRANSACTION_GAS = 21_000
 _BASE_GAS, _RECIPIENT_GAS, _VALUE_GAS = 12_000, 3_000, 6_000
 """The parts of the same from Amsterdam on (https://eips.ethereum.org/EIPS/eip-2780)."""
 
@@ -44,7 +44,7 @@ def next_base_fee(base_fee: int, gas_used: int, gas_limit: int) -> int:
     return base_fee - base_fee * (target - gas_used) // target // 8
 
 
-def gas_limit_for(used: int, floor: int = _TRANSACTION_GAS) -> int:
+def gas_limit_for(used: int, floor: int = TRANSACTION_GAS) -> int:
     """Return the limit for a call that used `used` gas at its peak: a quarter more, capped.
 
     A call forwards at most 63/64 of its gas (EIP-150), so a route of nesting depth d needs
@@ -63,7 +63,7 @@ def intrinsic_gas(
     on (EIP-7976).
     """
     if not is_amsterdam:
-        return _TRANSACTION_GAS + 10 * (4 * len(data) - 3 * data.count(0))
+        return TRANSACTION_GAS + 10 * (4 * len(data) - 3 * data.count(0))
     other = 0 if to_self else _RECIPIENT_GAS + _VALUE_GAS * has_value
     return _BASE_GAS + other + 64 * len(data)
 
@@ -111,6 +111,11 @@ def is_excessive(limit: int, used: int) -> bool:
     return limit > max(2 * gas_limit_for(used), _MODEST_LIMIT)
 
 
+def usual_fee_cap(next_fee: int, multiple: int) -> int:
+    """Return the fee cap of a transaction for which the wallet has enough ETH."""
+    return max(next_fee * multiple, next_fee + _ABSOLUTE_HEADROOM)
+
+
 def max_fee_per_gas(
     next_fee: int, multiple: int, *, gas_limit: int, balance: int, value: int = 0
 ) -> int:
@@ -120,7 +125,7 @@ def max_fee_per_gas(
     reduced to no less than 1.25 x. If the wallet does not cover that either, the submission fails
     with INSUFFICIENT_BALANCE and the exact figures.
     """
-    usual_cap = max(next_fee * multiple, next_fee + _ABSOLUTE_HEADROOM)
+    usual_cap = usual_fee_cap(next_fee, multiple)
     least = -(-next_fee * _LEAST_MULTIPLE_PERCENT // 100)
     affordable = max(balance - value, 0) // gas_limit
     return max(min(usual_cap, affordable), least, 1)

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from quietswap import __version__
 from quietswap.rules.amounts import difference_bps, format_ether, format_units
+from quietswap.rules.foreign_text import HIDDEN
 from quietswap.rules.operator.operators import OperatorSession
 from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tokens.token_list import TokenCatalogue
@@ -37,7 +38,6 @@ SECURITY_HEADERS = {
 }
 """`no-referrer` would let browsers send `Origin: null` with forms, which are compared with it."""
 _VIEWS = ("Overview", "Orders", "Sources", "Relay", "Node", "Clients", "Health", "Audit")
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _LONGEST = 2000
 """Characters of one text. Hostile names and reasons cannot make a page large."""
 _LAYOUT = re.compile(r"\n\s*")
@@ -88,7 +88,7 @@ def _shown(value: object) -> object:
         return "" if value is None else value
     plain = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
     if not plain.isprintable():  # quick, and true only without a hidden character
-        plain = "".join("�" if unicodedata.category(c) in _HIDDEN else c for c in plain)
+        plain = "".join("�" if unicodedata.category(c) in HIDDEN else c for c in plain)
     return plain
 
 

@@ -22,12 +22,12 @@ from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.quoting.source_limits import MOST_CLIENTS, FairBudget, SourceCircuit
 from quietswap.service.sources.adapter import VendorAdapter
+from quietswap.service.sources.answers import LONGEST_PAUSE_S
 
 _SILENCE = frozenset({NoRouteReason.TIMED_OUT, NoRouteReason.UNAVAILABLE})
 """What counts as a failure for the circuit breaker. A bad reply does not: it may depend on the
 request (such as a slippage that the vendor rejects), and one client must not disable a source for
 the others."""
-_LONGEST_PAUSE_S = 300.0
 _LATE_IN_ROW = 3
 """Answers of a source after the soft deadline, one after the other, after which no quote of this
 client waits for it. It is asked all the same, and one answer in time ends this."""
@@ -129,7 +129,7 @@ class Source:
         if miss is not None:
             self.last_miss = (self._clock.now_ms(), str(miss))
         if miss is not None and miss.miss is NoRouteReason.RATE_LIMITED:
-            seconds = min(miss.retry_after or 1.0, _LONGEST_PAUSE_S)
+            seconds = min(miss.retry_after or 1.0, LONGEST_PAUSE_S)
             self._circuit.pause(seconds)
             observe.source_paused(self.name, seconds)
         elif miss is None or miss.miss not in _SILENCE:

@@ -3,7 +3,6 @@
 A submission is sent once. No log, error or answer contains the signed bytes or the URL.
 """
 
-import ipaddress
 from dataclasses import replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -22,6 +21,7 @@ from quietswap.service.base.http_client import (
     HttpReply,
     InvalidBody,
 )
+from quietswap.service.base.loopback import is_loopback
 from quietswap.service.relays.answers import RelayOutcome, RelayResponse
 from quietswap.service.relays.classify_response import SILENT, classify_response
 
@@ -213,13 +213,6 @@ def _checked_url(url: str) -> str:
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if (parts.scheme == "https" and host) or (parts.scheme == "http" and _is_loopback(host)):
+    if (parts.scheme == "https" and host) or (parts.scheme == "http" and is_loopback(host)):
         return url.rstrip("/")
     raise ValueError("a relay's URL must be https://... (http:// only on this machine)")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

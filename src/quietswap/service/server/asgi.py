@@ -19,10 +19,10 @@ from quietswap.service.api.middleware.headers import (
     LOOPBACK,
     ListedOriginsMiddleware,
     TrustedHostsMiddleware,
-    is_loopback,
 )
 from quietswap.service.api.operation import ApiOptions, RateLimits, WalletRpcOptions
 from quietswap.service.base.clock import Clock, SystemClock
+from quietswap.service.base.loopback import is_loopback
 from quietswap.service.server import factories
 from quietswap.service.server.app import create_api
 from quietswap.service.server.background import (

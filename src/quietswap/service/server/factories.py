@@ -16,10 +16,10 @@ from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.vendors import VENDORS
 from quietswap.rules.vendors.vendor import RequestBudget
-from quietswap.service.api.middleware.headers import is_loopback
 from quietswap.service.api.parsing.headers import Network
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.http_client import HttpClient, can_be_asked
+from quietswap.service.base.loopback import is_loopback
 from quietswap.service.node.rpc import NodeReads
 from quietswap.service.node.work import TokenCosts
 from quietswap.service.quoting.sources import Source

@@ -50,7 +50,7 @@ def metrics_of_all(workers: int) -> Iterator[None]:
 
 def startup_faults(settings: Settings) -> list[str]:
     """Return one line for each reason why the service must not start with these settings."""
-    from quietswap.service.api.middleware.headers import is_loopback
+    from quietswap.service.base.loopback import is_loopback
     from quietswap.service.server.connections import too_few_files
 
     server = settings.server

@@ -7,8 +7,8 @@ from quietswap.rules.clients import WebSessionBounds
 from quietswap.rules.operator.figures import Measure, distribution, tip_class
 from quietswap.rules.operator.operators import Health
 from quietswap.rules.orders.statistics import Percentiles
-from quietswap.service.api.middleware.headers import is_loopback
 from quietswap.service.base.clock import Clock
+from quietswap.service.base.loopback import is_loopback
 from quietswap.service.operator.read_figures import ReadFigures
 from quietswap.service.server.settings import BadSettings
 from quietswap.service.settings import ServerConfig, Settings

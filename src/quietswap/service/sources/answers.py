@@ -42,7 +42,7 @@ class Transaction(msgspec.Struct):
 
 _MOST_DIGITS = 78
 _MOST_GAS = 10**9
-_LONGEST_PAUSE_S = 300.0
+LONGEST_PAUSE_S = 300.0
 _MOST_CALLDATA = 120_000
 """Bytes. Nodes refuse transactions above 128 KiB, `txMaxSize` of
 https://github.com/ethereum/go-ethereum/blob/master/core/txpool/legacypool/legacypool.go."""
@@ -89,7 +89,7 @@ def no_route_for_status(reply: HttpReply) -> NoRoute:
 def retry_after_s(reply: HttpReply, header: str) -> float | None:
     """Return the pause in seconds of a header, at most 300; None for a date or no header."""
     value = reply.headers.get(header, "")
-    return min(float(value), _LONGEST_PAUSE_S) if value.isdecimal() else None
+    return min(float(value), LONGEST_PAUSE_S) if value.isdecimal() else None
 
 
 def _is_digits(value: object, most: int) -> TypeGuard[str]:

@@ -1,6 +1,5 @@
 """The operations of webhooks."""
 
-import re
 from typing import Any
 
 import msgspec
@@ -13,6 +12,7 @@ from quietswap.rules.orders.order_changes import OrderChange
 from quietswap.rules.webhooks.webhook import TEST, Delivery, Webhook, WebhookRequest
 from quietswap.service.api.json import iso_timestamp
 from quietswap.service.api.operation import ApiRequest, operation
+from quietswap.service.api.parsing import requests
 from quietswap.service.api.parsing.query import shown
 from quietswap.service.api.parsing.requests import parse_int
 from quietswap.service.events.event_text import order_event_message
@@ -73,14 +73,13 @@ def encoded_event(event: StoredEvent) -> bytes:
     return msgspec.json.encode(order_event_message(event))
 
 
-_ID = re.compile(base.ID_PATTERN)
 _TYPES = tuple(change.value for change in OrderChange)
 
 
 def _id(request: ApiRequest) -> str:
     """Return an id that could exist. Raises WebhookNotFound for any other text."""
     text = request.path_params["webhookId"]
-    if not _ID.fullmatch(text):
+    if not requests.ID.fullmatch(text):
         raise WebhookNotFound
     return text
 

@@ -138,14 +138,6 @@ def checked_host(text: str) -> str:
     return text
 
 
-def is_loopback(host: str) -> bool:
-    """Return whether a socket on `host` can be reached from the same machine only."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 class TrustedHostsMiddleware:
     """`app` for requests with one `Host` in `names`, with any port; 421 for all other requests.
 

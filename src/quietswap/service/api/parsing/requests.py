@@ -25,7 +25,7 @@ from quietswap.service.api.parsing.body import struct_fields, unwrap
 from quietswap.service.api.parsing.query import shown
 
 _OPERATIONS = frozenset(operation.value for operation in WrapOperation)
-_ID = re.compile(base.ID_PATTERN)
+ID = re.compile(base.ID_PATTERN)
 
 
 def parse_swap_quote(query: Mapping[str, str]) -> SwapQuoteRequest:
@@ -196,7 +196,7 @@ def parse_choice(query: Mapping[str, str], name: str, choices: Sequence[str]) ->
 
 def parse_order_id(text: str) -> str:
     """Return an id that could exist. Raises OrderNotFound for any other text."""
-    if not _ID.fullmatch(text):
+    if not ID.fullmatch(text):
         raise errors.OrderNotFound
     return text
 
@@ -279,7 +279,7 @@ def parse_wrap_order(body: dict[str, Any]) -> WrapOrderRequest:
         except amounts.BadAmount:
             faults.append(_mismatch("amount", "the quote's amount in ETH, such as 1.5", text))
     quote_id = body.get("quoteId")
-    if quote_id is not None and not _ID.fullmatch(quote_id):
+    if quote_id is not None and not ID.fullmatch(quote_id):
         faults.append(_mismatch("quoteId", "the id of an issued quote", quote_id))
     if faults:
         first = f"{faults[0]['field']} must be {faults[0]['expected']}"
