@@ -3,7 +3,7 @@
 import pytest
 
 from quietswap.rules.amounts import AMOUNT_MAX
-from quietswap.rules.trial import next_block, storage_slots
+from quietswap.rules.trial import next_block, storage_slots, swap_trial
 from quietswap.rules.trial.storage_slots import (
     OPENZEPPELIN_5,
     PLACES,
@@ -11,6 +11,7 @@ from quietswap.rules.trial.storage_slots import (
     MappingSlot,
     TokenStorageLayout,
 )
+from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, SandboxToken
 from tests.chain.small_chain import NOBODY, VENUE
@@ -79,3 +80,14 @@ def test_an_amount_that_may_be_sold_is_written_below_the_flag(amount: int) -> No
     """The top bit of a balance of USDC says that its owner is blacklisted."""
     most = next_block.plausible_amount(amount, lambda end: end - 1)
     assert amount <= most < 2**255
+
+
+def test_what_two_parts_set_in_one_contract_stands_in_its_state() -> None:
+    """The slots of a token that is a contract of the system, too, replaced those of the other."""
+    token, other = Address("0x" + "11" * 20), Address("0x" + "22" * 20)
+    first = {token: {"stateDiff": {"0x1": "0xa", "0x2": "0xb"}, "balance": "0x5"}}
+    second = {token: {"stateDiff": {"0x2": "0xc"}}, other: {"stateDiff": {"0x3": "0xd"}}}
+    assert swap_trial.merged(first, second) == {
+        token: {"stateDiff": {"0x1": "0xa", "0x2": "0xc"}, "balance": "0x5"},
+        other: {"stateDiff": {"0x3": "0xd"}},
+    }

@@ -7,7 +7,7 @@ pending transaction. In the block after it the wallet reads what the swap left (
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quietswap.rules.chain.rpc_wire import Result, RpcCall
 from quietswap.rules.quotes.transfer_fee_measurement import STEPS, TransferFeeProbe, forwarder
@@ -95,11 +95,17 @@ class RanTrial(NamedTuple):
 
 def merged(*parts: StateOverrides) -> dict[Address, dict[str, object]]:
     """Return all overrides by address. Anybody may ask for a wallet that is also a token, a pool
-    or a contract of the system: it then has the fields of several parts."""
+    or a contract of the system: it then has the fields, and the slots, of several parts."""
     overrides: dict[Address, dict[str, object]] = {}
     for part in parts:
         for address, fields in part.items():
-            overrides[address] = overrides.get(address, {}) | dict(fields)
+            before = overrides.get(address, {})
+            slots: list[Any] = [
+                each["stateDiff"] for each in (before, fields) if "stateDiff" in each
+            ]
+            overrides[address] = before | dict(fields)
+            if len(slots) == 2:
+                overrides[address]["stateDiff"] = slots[0] | slots[1]
     return overrides
 
 
