@@ -15,10 +15,11 @@ from quietswap.rules.tx.address import from_any_case
 from tests.api.scripted_use_cases import ROUTER
 from tests.batches import STRANGER, Batch, delegated, wrong_batches
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, swap_quote
+from tests.client.fake_servers import ETHER, WALLET, FakeService, calldata, ok, swap_quote
 from tests.client.test_swap_flow import REQUEST, WETH
 from tests.client.test_swap_safety import never
 from tests.response_json import quotes
+from tests.stored_orders import USDC
 
 BATCH = replace(REQUEST, batch=True)
 SWAP = swap_quote().route.data
@@ -142,3 +143,105 @@ def test_a_batch_in_the_place_of_the_plain_form_is_refused(
 def test_only_an_exact_approval_is_batched() -> None:
     with pytest.raises(ValueError, match="batch approves exactly"):
         replace(BATCH, approval="max")
+
+
+# With ETH: the same transaction wraps what is sold, or unwraps the minimum.
+
+WRAPS = replace(REQUEST, sell_token="ETH", batch=True)
+UNWRAPS = replace(
+    REQUEST, sell_token=USDC, buy_token="ETH", sell_amount=10**6, batch=True, max_loss_percent=100
+)
+LEAST = 3 * 10**14
+BACK = calldata(sell=USDC, buy=WETH, amount=10**6, minimum=LEAST)
+CONVERTING = {
+    "wrap": (WRAPS, replace(GOOD, wrapped=ETHER)),
+    "unwrap": (
+        UNWRAPS,
+        replace(GOOD, token=USDC, amount=10**6, swap=BACK, unwrapped=LEAST),
+    ),
+}
+
+
+def converting(conversion: str, **changes: Any) -> dict[str, Any]:
+    """Return the quote of a request with ETH, whose batch has these changes."""
+    request, good = CONVERTING[conversion]
+    quote = offered(**{"data": "0x" + good.data.hex()} | changes)
+    quote["batch"]["conversion"] = conversion
+    if conversion == "unwrap":
+        plain = quotes.swap_quote_response(swap_quote(data=BACK))
+        quote |= {name: plain[name] for name in ("dexRoute", "mevProtection")}
+        quote |= {"sellToken": USDC, "buyToken": WETH, "sellAmount": str(request.sell_amount)}
+        quote |= {"buyAmount": str(LEAST + 1), "minBuyAmount": str(LEAST)}
+    return quote
+
+
+@pytest.mark.parametrize("conversion", CONVERTING)
+def test_every_wrong_conversion_is_refused(conversion: str) -> None:
+    request, good = CONVERTING[conversion]
+
+    def check(**changes: Any) -> None:
+        text = msgspec.json.encode(converting(conversion, **changes))
+        quote = decode(text, SwapQuoteResponse)
+        assert quote.batch is not None
+        assert quote.batch.transaction_params is not None
+        shown = with_params(quote, quote.batch.transaction_params)
+        check_quote(shown, request.in_weth, batched=True)
+
+    for one in wrong_batches(good):
+        with pytest.raises(UnsafeQuote):
+            check(**one.fields | {"value": str(one.value)})
+    check()
+
+
+@pytest.mark.parametrize("conversion", CONVERTING)
+def test_the_plan_is_one_signature(
+    client: QuietswapClient, service: FakeService, ready: FakeChain, conversion: str
+) -> None:
+    """Without eth_simulateV1 at the own node it is planned, and refused."""
+    request, good = CONVERTING[conversion]
+    ready.delivers = None
+    service.next("quote", ok(converting(conversion)))
+    plan = client.plan(request)
+    assert (plan.steps, plan.signatures, plan.is_batched) == (("batch",), 1, True)
+    assert plan.conversion is None
+    assert plan.request.batch_conversion == conversion
+    assert plan.params.data == "0x" + good.data.hex()
+    assert "cannot try the swap" in str(plan.refusal)
+    assert [each.query.get("conversion") for each in service.asked if each.query] == [conversion]
+
+
+def test_a_wrap_needs_the_eth_and_no_weth(
+    client: QuietswapClient, service: FakeService, ready: FakeChain
+) -> None:
+    ready.ether = ETHER
+    service.next("quote", ok(converting("wrap")))
+    plan = client.plan(WRAPS)
+    assert "wei of ETH" in str(plan.refusal)
+    with pytest.raises(QuoteDeclined, match=f"holds {ETHER} wei of ETH"):
+        client.swap(WRAPS, never)
+    assert (ready.sent, service.bodies("order")) == ([], [])
+
+
+@pytest.mark.parametrize("conversion", CONVERTING)
+def test_a_batch_without_the_conversion_is_refused(
+    client: QuietswapClient, service: FakeService, ready: FakeChain, conversion: str
+) -> None:
+    """And none that converts, where none was asked for."""
+    request, good = CONVERTING[conversion]
+    alone = replace(good, wrapped=0, unwrapped=0)
+    service.next("quote", ok(converting(conversion, data="0x" + alone.data.hex())))
+    with pytest.raises(UnsafeQuote, match=f"another batch than the {conversion}"):
+        client.swap(request, never)
+    service.next("quote", ok(converting(conversion)))
+    plain = replace(request.in_weth, batch_conversion=None)
+    with pytest.raises(UnsafeQuote, match="another batch than the exact approval"):
+        client.swap(plain, never)
+    assert (ready.sent, service.bodies("order")) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "changes", [{"batch": False}, {"batch_conversion": "unwrap"}, {"sell_token": ROUTER}]
+)
+def test_only_weth_is_converted_in_a_batch(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="batch_conversion"):
+        replace(BATCH, **{"batch_conversion": "wrap"} | changes)

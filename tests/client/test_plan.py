@@ -241,7 +241,10 @@ def test_the_plan_to_ether_ends_with_the_unwrap_of_the_minimum(
     assert (asked["operation"], asked["amount"]) == ("unwrap", "0.0003")
 
 
-@pytest.mark.parametrize("changes", [{"nonce": 7}, {"batch": True}, {"buy_token": WETH}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"nonce": 7}, {"any_nonce": True}, {"buy_token": WETH}, {"batch": True, "buy_token": WETH}],
+)
 def test_what_is_no_swap_with_ether_in_several_transactions(
     do_with_node: Do, service: FakeService, changes: dict[str, object]
 ) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from eth_account.signers.local import LocalAccount
 
+from quietswap.client import SwapRequest
+from quietswap.client.errors import QuoteDeclined
 from quietswap.rules.routers.batch import DELEGATES
 from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox.contracts.addresses import CALIBUR
@@ -15,7 +17,13 @@ from quietswap.sandbox.contracts.pools import USDC, WETH
 from tests.batches import Batch, wrong_batches
 from tests.chain.test_simulate_batched import METAMASK, metamask_creation
 from tests.e2e.conftest import Town
-from tests.e2e.test_batched import count, require_one_transaction, signed_batch, wallet_of
+from tests.e2e.test_batched import (
+    client_of,
+    count,
+    require_one_transaction,
+    signed_batch,
+    wallet_of,
+)
 from tests.e2e.wallets import Refused, RpcWallet
 from tests.spec.api_client import SOLD, ApiClient
 from tests.spec.wire import data, order_body, refused, sign
@@ -220,3 +228,32 @@ def test_both_batches_of_a_swap_are_not_open_at_once(desk: ApiClient) -> None:
             "reason": "QUOTE_USED", "fields": [], "orderId": order["orderId"],
         }  # fmt: skip
     assert desk.follow(order["orderId"])["status"] == "confirmed"
+
+
+@pytest.mark.parametrize("delegate", DELEGATES)
+def test_the_python_client_signs_once_in_each_direction(desk: ApiClient, delegate: str) -> None:
+    wallet = delegated_wallet(desk, delegate)
+    there = SwapRequest("ETH", USDC.address, SOLD, wallet.address, batch=True)
+    back = SwapRequest(USDC.address, "ETH", 100 * 10**6, wallet.address, batch=True)
+    with client_of(desk) as client:
+        for request in (there, back):
+            before, used = ether(desk, wallet), count(desk, wallet)
+            plan = client.plan(request)
+            assert (plan.refusal, plan.steps, plan.signatures) == (None, ("batch",), 1)
+            result = client.swap(request, wallet)
+            assert result.succeeded
+            assert result.received is not None
+            assert count(desk, wallet) == used + 1
+            fee = int(result.status.fee_paid_wei or 0)
+            least = int(result.quote.min_buy_amount)
+            moved = -SOLD if request is there else least
+            assert ether(desk, wallet) == before + moved - fee
+        assert desk.held(wallet, "WETH") == result.received - least
+
+
+def test_the_python_client_signs_nothing_for_a_plain_wallet(desk: ApiClient) -> None:
+    wallet = desk.wallet()
+    request = SwapRequest("ETH", USDC.address, SOLD, wallet.address, batch=True)
+    with client_of(desk) as client, pytest.raises(QuoteDeclined, match="not delegated"):
+        client.swap(request, wallet)
+    assert count(desk, wallet) == 0

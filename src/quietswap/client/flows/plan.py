@@ -131,7 +131,7 @@ def _with_wallet(
         plan = yield from _with_conversion(plan)
         _require_funds(plan, facts)
         yield from _require_enough_behind(plan, facts, polling, orders)
-        if facts.allowance >= quote.sell_amount:
+        if facts.allowance >= quote.sell_amount and not request.batch_conversion:
             return plan
         if request.batch:
             form = yield from quoting.batched_quote(quote, request, facts.allowance)
@@ -190,9 +190,10 @@ def _require_funds(plan: SwapPlan, facts: WalletFacts) -> None:
     """Refuse a swap above the balance: before an approval costs gas, and after it.
 
     The most that it may cost is value + gas limit x fee cap, as a node asks (EIP-1559). With a wrap
-    first, what is sold is ETH now.
+    first, or in the same transaction, what is sold is ETH now.
     """
-    needs, is_wrapped = int(plan.quote.sell_amount), plan.conversion == "wrap"
+    needs = int(plan.quote.sell_amount)
+    is_wrapped = "wrap" in (plan.conversion, plan.request.batch_conversion)
     if facts.sell_balance < needs and not is_wrapped:
         raise QuoteDeclined(
             f"the wallet holds {facts.sell_balance} of {needs} smallest units of the sell token",

@@ -219,12 +219,13 @@ def require_trade_scope(polling: PollingPolicy) -> Flow[None]:
         raise errors.Forbidden(body, ERRORS[forbidden.code].status)
 
 
-def require_eth(params: TransactionParams, wallet: str) -> Flow[None]:
+def require_eth(params: TransactionParams, wallet: str, wrapped: int = 0) -> Flow[None]:
     """Refuse a transaction that may cost more ETH than the wallet holds. Raises QuoteDeclined.
 
     The highest cost is value + gas limit x fee cap, in wei; a node asks for the same (EIP-1559).
+    `wrapped` is what its calls wrap of the wallet's own ETH.
     """
-    cost = params.value + params.max_gas_cost
+    cost = params.value + params.max_gas_cost + wrapped
     balance = yield from perform(node_calls.eth_balance(wallet))
     if balance < cost:
         raise errors.QuoteDeclined(

@@ -24,7 +24,8 @@ from quietswap.rules.quotes.quote import RouteRequest as Terms
 from quietswap.rules.routers import batch
 from quietswap.rules.safety import methods as routers
 from quietswap.rules.safety.loss import Loss
-from quietswap.rules.tokens.token import WITHOUT_TRANSFER_FEE, Token
+from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE, Token
+from quietswap.rules.tokens.token import WrapOperation as ConversionInside
 from quietswap.rules.trial import swap_trial
 from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.rules.tx.fees import TRANSACTION_GAS
@@ -76,7 +77,9 @@ class SwapRequest:
 
     `batch`: a needed approval is part of the swap's transaction (`quietswap.rules.routers.batch`).
     It takes a client with a node and a wallet that is delegated (EIP-7702); otherwise the quote is
-    declined, and nothing is approved.
+    declined, and nothing is approved. With ETH that transaction also wraps what is sold, or unwraps
+    the minimum; what arrives above it stays WETH. `batch_conversion` says which of both, in the
+    request of the WETH that a plan has.
 
     `nonce` is the only nonce to sign with. If it is None and the client has a node, the quote must
     have that node's next nonce, unless `any_nonce` accepts the service's. `replace` allows an
@@ -101,6 +104,7 @@ class SwapRequest:
     batch: bool = False
     max_sell: int | None = None
     new_trade: bool = False
+    batch_conversion: WrapOperation | None = None
 
     def __post_init__(self) -> None:
         if self.approval not in get_args(Approval):
@@ -109,6 +113,7 @@ class SwapRequest:
             raise ValueError(
                 f"batch approves exactly the amount, so approval is no {self.approval!r}"
             )
+        self._require_conversion()
         # a guard that compares with nothing, as nan does, or with too little would guard nothing
         self._require_amounts()
         require_int("slippage_bps", self.slippage_bps, 1)
@@ -134,9 +139,23 @@ class SwapRequest:
                 raise ValueError(f"without sell_amount {name} is required")
             require_int(name, getattr(self, name), 1)
 
+    def _require_conversion(self) -> None:
+        """Refuse a conversion of anything but WETH, or without the batch that makes it."""
+        converted = {"wrap": self.sell_token, "unwrap": self.buy_token}
+        token = converted.get(self.batch_conversion or "")
+        if self.batch_conversion and (not self.batch or (token or "").lower() != WETH.lower()):
+            raise ValueError("batch_conversion wraps sold WETH or unwraps bought WETH, in a batch")
+
     @property
     def conversion(self) -> WrapOperation | None:
-        """What ETH needs: a wrap before the swap, or an unwrap after it."""
+        """What ETH needs in a transaction of its own: a wrap before, or an unwrap after the swap.
+
+        None with `batch`, whose transaction does it.
+        """
+        return None if self.batch else self._ether
+
+    @property
+    def _ether(self) -> WrapOperation | None:
         if self.sell_token == ETH:
             return "wrap"
         return "unwrap" if self.buy_token == ETH else None
@@ -148,11 +167,13 @@ class SwapRequest:
         Raises ValueError for ETH into WETH, and for what bounds one transaction of several.
         """
         sell, buy = in_weth(self.sell_token), in_weth(self.buy_token)
-        if self.conversion and sell.lower() == buy.lower():
+        if self._ether and sell.lower() == buy.lower():
             raise ValueError("ETH into WETH is a wrap, and WETH into ETH an unwrap: no swap")
-        if self.conversion and (self.batch or self.any_nonce or self.nonce is not None):
-            raise ValueError("a swap with ETH is several transactions: give no nonce and no batch")
-        return replace(self, sell_token=sell, buy_token=buy)
+        if self.conversion and (self.any_nonce or self.nonce is not None):
+            raise ValueError("a swap with ETH is several transactions: give no nonce")
+        inside = self._ether if self.batch else None
+        inside = inside or self.batch_conversion
+        return replace(self, sell_token=sell, buy_token=buy, batch_conversion=inside)
 
     @property
     def approval_amount(self) -> int:
@@ -169,6 +190,8 @@ class SwapRequest:
         else:
             query |= {"sellAmount": str(self.sell_amount)}
         query |= {"userAddress": self.wallet, "slippageBps": str(self.slippage_bps)}
+        if self.batch_conversion is not None:
+            query |= {"conversion": self.batch_conversion}
         path = f"{API}/quote/stream" if verified else f"{API}/quote"
         return ApiCall("GET", path, SwapQuoteEnvelope, _with_timestamp, query, verified=verified)
 
@@ -262,14 +285,23 @@ def check_quote(
 def _call_of(quote: SwapQuoteResponse, request: SwapRequest) -> tuple[str, str]:
     """Return target and calldata of the swap in a batch with the exact approval before it.
 
-    What was asked for is a batch, so nothing else is read instead. Raises UnsafeQuote.
+    What was asked for is a batch, so nothing else is read instead, and none that wraps or unwraps
+    anything else than was asked for. Raises UnsafeQuote.
     """
     swap = batch_of(quote.mev_protection.transaction_params, request.wallet)
-    terms = request.sell_token.lower(), quote.sell_amount
-    if swap is None or (swap.token.lower(), swap.amount) != terms:
+    inside = request.batch_conversion
+    if swap is None or swap != batch.swap_batch(
+        from_any_case(request.sell_token),
+        swap.router,
+        int(quote.sell_amount),
+        swap.data,
+        min_buy_amount=int(quote.min_buy_amount),
+        conversion=inside and ConversionInside(inside),
+    ):
+        with_eth = {"wrap": "the wrap of what is sold, ", "unwrap": "the unwrap of the minimum, "}
         raise UnsafeQuote(
-            "the quote has another batch than the exact approval and the swap, in a transaction of"
-            " the wallet to itself: not signed"
+            f"the quote has another batch than {with_eth.get(inside or '', '')}the exact approval"
+            " and the swap, in a transaction of the wallet to itself: not signed"
         )
     return swap.router, "0x" + swap.data.hex()
 

@@ -206,7 +206,8 @@ def batched_quote(
     )
     if reason is not None or params is None:
         refusal = reason or "the service offers none"
-        raise QuoteDeclined(f"no approve and swap in one: {refusal}: not signed")
+        eth = f", with the {request.batch_conversion}" if request.batch_conversion else ""
+        raise QuoteDeclined(f"no approve and swap in one{eth}: {refusal}: not signed")
     if params.nonce != (yield from perform(node_calls.nonce(wallet, "latest"))):
         raise QuoteDeclined(f"no approve and swap in one: {batch.LATER}: not signed")
     if params.nonce != quote.mev_protection.transaction_params.nonce:
@@ -216,7 +217,8 @@ def batched_quote(
     settlers = (yield from reference_price.read_settlers()) if is_zeroex else frozenset[Address]()
     check_quote(form, request, settlers, batched=True)
     yield from check_fee(params)
-    yield from require_eth(params, wallet)
+    wrapped = int(quote.sell_amount) if request.batch_conversion == "wrap" else 0
+    yield from require_eth(params, wallet, wrapped)
     return form
 
 

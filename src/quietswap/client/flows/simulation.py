@@ -22,6 +22,7 @@ from quietswap.client.flows.moment import read_ahead
 from quietswap.rules.chain.rpc_wire import MalformedResult
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.safety.calldata import payer
+from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.trial import codec, next_block, verdict
 from quietswap.rules.trial.swap_trial import (
     RanTrial,
@@ -168,6 +169,8 @@ def trial_of(
     """Return the trial of a quote that `check_quote` accepts."""
     router, buy = from_any_case(quote.dex_route.target), from_any_case(request.buy_token)
     data = bytes.fromhex(quote.dex_route.data[2:])
+    inside = request.batch_conversion if is_batched else None
+    measures = quote_checks.measures_itself(quote) and inside != "unwrap"
     return SwapTrial(
         wallet=from_any_case(request.wallet),
         router=router,
@@ -175,8 +178,9 @@ def trial_of(
         sell_amount=quote.sell_amount,
         buy_token=buy,
         min_buy_amount=quote.min_buy_amount,
-        payer=payer(router, data, buy) if quote_checks.measures_itself(quote) else None,
+        payer=payer(router, data, buy) if measures else None,
         is_batched=is_batched,
+        conversion=inside and WrapOperation(inside),
     )
 
 

@@ -55,7 +55,8 @@ class SwapPlan:
     check. `refusal` is the error that is raised
     instead of a signature. `at` is when the quote came, in s of the client's monotonic clock. With
     ETH, `conversion` is a wrap that is signed first, or an unwrap that is signed last, and
-    `conversion_gas_wei` the most that its gas may cost at the fees of now.
+    `conversion_gas_wei` the most that its gas may cost at the fees of now. Of a batch, whose
+    transaction does it, `request.batch_conversion` says which.
     """
 
     request: SwapRequest
