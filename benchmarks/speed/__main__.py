@@ -16,8 +16,8 @@ from benchmarks.speed import (
     orders,
     processes,
     quotes,
-    streams,
     submission,
+    trips,
 )
 from benchmarks.speed.page import page, table
 from benchmarks.speed.row import Row
@@ -31,7 +31,7 @@ _ON_STAGE: dict[str, Callable[[Stage, int], Awaitable[list[Row]]]] = {
     "hanging": quotes.hanging,
     "reading": orders.reading,
     "submission": submission.submission,
-    "streams": streams.streams,
+    "trips": trips.trips,
 }
 _ALONE: dict[str, Callable[[int], Awaitable[list[Row]]]] = {
     "decoding": processes.decoding,

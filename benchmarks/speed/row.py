@@ -102,6 +102,8 @@ def shown(figure: float | Spread, unit: str) -> str:
 def _digits(figure: float, unit: str) -> str:
     if unit == "%":
         return f"{figure * 100:.0f}"
+    if unit == "trips":
+        return f"{figure:.0f}"
     size = abs(figure)
     digits = 0 if size >= 100 else 1 if size >= 10 else 2
     return f"{figure:,.{digits}f}".replace(",", " ")

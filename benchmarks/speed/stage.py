@@ -96,19 +96,21 @@ class Stage:
         *,
         program: Sequence[str] = QUIETSWAP,
         fill: Callable[[Path, str], Awaitable[None]] | None = None,
+        urls: Mapping[str, str] = {},
     ) -> "Served":
         """Start a service with a database of its own.
 
-        `fill(database, key id)` is called before it starts, `program` runs instead of quietswap.
+        `fill(database, key id)` is called before it starts, `program` runs instead of quietswap,
+        and `urls` are upstreams of its own.
         """
         folder = self.folder / name
         folder.mkdir()
         port = free_port()
         base = self.upstreams_url
-        urls = {name: self.sandbox.urls[name] for name in PRICES}
-        urls |= {source: f"{base}/{source}" for source in SOURCES}
-        urls |= {"node": self.sandbox.chain.url} | dict.fromkeys(RELAYS, f"{base}/{RELAY}")
-        text = settings_text(urls, folder, port, 12)
+        usual = {name: self.sandbox.urls[name] for name in PRICES}
+        usual |= {source: f"{base}/{source}" for source in SOURCES}
+        usual |= {"node": self.sandbox.chain.url} | dict.fromkeys(RELAYS, f"{base}/{RELAY}")
+        text = settings_text(usual | urls, folder, port, 12)
         text = text.replace("per_second = 1000.0", "per_second = 1e9")
         text = text.replace("per_day = 100000000", "per_day = 1000000000")
         text = text.replace("[server]\n", "[server]\nrate_limit = 1000000000\n")
@@ -183,12 +185,14 @@ async def running_stage() -> AsyncIterator[Stage]:
         yield Stage(sandbox, folder, url, stack)
 
 
-async def ready_to_swap(sandbox: SandboxNetwork, owners: Sequence[str]) -> None:
+async def ready_to_swap(
+    sandbox: SandboxNetwork, owners: Sequence[str], *, approved: bool = True
+) -> None:
     """Give wallets ETH, what they sell, and their approvals."""
     calls = []
     for owner in owners:
         calls.append(set_storage(SELL.address, SELL.balance_key(owner), 10**21))
-        for source in SOURCES:
+        for source in SOURCES if approved else ():
             key = SELL.allowance_key(owner, addresses.ROUTERS[source])
             calls.append(set_storage(SELL.address, key, 10**24))
         calls.append(("anvil_setBalance", (owner, hex(10**19))))

@@ -5,7 +5,6 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
@@ -24,6 +23,7 @@ from benchmarks.speed.stage import (
 from benchmarks.speed.upstreams import RELAY
 from quietswap.client import AsyncQuietswapClient, SwapRequest
 from quietswap.client.flows.swap import order_call
+from quietswap.client.signing import to_sign
 from quietswap.client.wire import encode
 from quietswap.rules.chain.records import signed_swap
 from quietswap.rules.contract.quotes import SwapQuoteResponse
@@ -81,7 +81,8 @@ async def submission(stage: Stage, rounds: int) -> list[Row]:
 async def signed_order(stage: Stage, ours: Served, account: LocalAccount) -> Signed:
     """Quote a swap and sign it as issued."""
     quote, request = await quoted_swap(ours, account.address)
-    raw = account.sign_transaction(fields(quote)).raw_transaction.to_0x_hex()
+    transaction = to_sign(quote.mev_protection.transaction_params)
+    raw = account.sign_transaction(transaction).raw_transaction.to_0x_hex()
     call = order_call(quote, request, raw, time.time_ns() // 1_000_000)
     return Signed(raw, post("/api/v1/mev/orders", ours.key, encode(call.body)))
 
@@ -103,16 +104,6 @@ async def quoted_swap(ours: Served, owner: str) -> tuple[SwapQuoteResponse, Swap
     request = SwapRequest(SELL.address, BUY.address, SELL_AMOUNT, owner, SLIPPAGE_BPS)
     async with AsyncQuietswapClient(ours.service.url, ours.key) as client:
         return await client.quote(request), request
-
-
-def fields(quote: SwapQuoteResponse) -> dict[str, Any]:
-    """Return the fields of a quote's transaction, as a wallet signs them."""
-    params = quote.mev_protection.transaction_params
-    return {
-        "to": params.to, "data": params.data, "value": 0, "gas": int(params.gas_limit),
-        "maxFeePerGas": int(params.max_fee_per_gas), "maxPriorityFeePerGas": 0,
-        "nonce": params.nonce, "chainId": 1, "type": 2,
-    }  # fmt: skip
 
 
 async def _parts(stage: Stage, signed: Sequence[Signed], start: int, pace_s: float) -> list[float]:

@@ -5,8 +5,9 @@ import re
 import click
 from tools import api_page, cli_page, router_methods_page
 
-from benchmarks.speed.budgets import default_budgets, limits
 from quietswap.cli import command
+from quietswap.service.server.factories import chosen_sources, request_budget
+from quietswap.service.settings import Settings
 from tests.deploy.files import DOCS
 
 
@@ -42,5 +43,12 @@ def test_each_command_names_the_exit_codes_it_can_end_with() -> None:
 
 
 def test_the_page_of_the_speed_begins_with_what_the_vendors_allow() -> None:
-    text = (DOCS / "performance.md").read_text("utf-8")
-    assert text.index(limits(default_budgets())) < text.index("| what | figure |")
+    text = (DOCS / "performance.md").read_text("utf-8").partition("| what | figure |")[0]
+    settings = Settings()
+    budgets = {name: request_budget(settings, name) for name in chosen_sources(settings)}
+    for name, budget in budgets.items():
+        day = f"{budget.per_day:,}".replace(",", " ") if budget.per_day else "no limit"
+        assert f"| `{name}` | {budget.per_second:g} | {day} |" in text
+    each = [budget.per_second for budget in budgets.values()]
+    assert f"at most {max(each):g} swap quotes a second" in text
+    assert f"At most {min(each):g} a second" in text
