@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Images of Python switch it on: then every process compiles all modules, and a test run takes longer.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo sandbox test test-busy flaky test-long nodes nodes-short check format docs dist release setup-dev audit spec-coverage chaos ends hostile mutants bench bench-storage web web-pictures clean
+.PHONY: help demo sandbox test test-busy flaky test-long nodes nodes-short check format docs dist release setup-dev audit spec-coverage chaos ends hostile mutants bench bench-storage web web-pictures docs-pictures clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -111,6 +111,9 @@ web: $(WEB)/.installed ## Build the web page into src/quietswap/service/web/asse
 
 web-pictures: .venv/.dev node_modules/.installed $(BROWSER)/.installed ## Take pictures of each state of the web page into build/web-pictures/index.html (REFERENCE=FOLDER: beside those)
 	@$(BIN)/python -m tests.browser.pictures build/web-pictures $(REFERENCE)
+
+docs-pictures: web-pictures ## Take the pictures of the web page that README and docs/web.md show anew
+	@cp build/web-pictures/shown/*.webp docs/_static/
 
 clean: ## Remove what was installed and cached
 	rm -rf .venv node_modules $(GENERATED) $(CLIENT) $(WEB) $(BROWSER) $(NODES) clients/typescript/dist site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,6 +1,6 @@
 // Drives a real browser for tests/browser/browser.py: one JSON command per line on stdin, one JSON
 // answer per line on stdout. Requests of injected wallets go to Python and wait for its answer.
-import { copyFileSync, existsSync, readFileSync, renameSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { chromium, firefox } from 'playwright-core'
@@ -177,6 +177,21 @@ const COMMANDS = {
   evaluate: ({ page }, { expression }) => page.evaluate(expression),
   emit: ({ page }, { wallet, event, value }) =>
     page.evaluate(([w, e, v]) => window.__emit(w, e, v), [wallet, event, value]),
+  small: async ({ page }, { path }) => {
+    const session = await page.context().newCDPSession(page)
+    const { cssContentSize, cssLayoutViewport: { clientWidth, clientHeight } } =
+      await session.send('Page.getLayoutMetrics')
+    const isOpen = await page.locator('dialog[open]').count()
+    const size = isOpen ? { width: clientWidth, height: clientHeight } : cssContentSize
+    const { data } = await session.send('Page.captureScreenshot', {
+      format: 'webp',
+      quality: 80,
+      captureBeyondViewport: true,
+      clip: { x: 0, y: 0, width: size.width, height: size.height, scale: 1 },
+    })
+    await session.detach()
+    writeFileSync(path, Buffer.from(data, 'base64'))
+  },
   screenshot: async ({ page }, { path, at }) => {
     const fullPage = !(await page.locator('dialog[open]').count()) // its ground has the size of the window
     if (at === null) await page.screenshot({ path, fullPage, animations: 'disabled' })

@@ -54,6 +54,13 @@ from tests.spec.api_client import ApiClient
 NAMES = {"w": "Test Wallet", "l": "Locked Wallet"}
 LOOKS = tuple(product((1280, 360), ("light", "dark")))
 HEIGHTS = {1280: 900, 360: 740}
+SHOWN = {
+    "05-approve-1280-light": "web-quote",
+    "09-done-1280-dark": "web-confirmed",
+    "06-review-360-light": "web-review",
+    "12-guard-typed-360-dark": "web-loss",
+}
+"""What README and docs/web.md show, by picture; `make docs-pictures` copies them."""
 
 
 @contextmanager
@@ -195,7 +202,10 @@ def visit(browser: Browser, town: Town, desk: ApiClient, folder: Path) -> None:
     def picture(shown: str) -> None:
         for width, scheme in LOOKS:
             page.look(width, scheme, height=HEIGHTS[width])
-            page.screenshot(folder / f"{shown}-{width}-{scheme}.png")
+            name = f"{shown}-{width}-{scheme}"
+            page.screenshot(folder / f"{name}.png")
+            if name in SHOWN:
+                page.small_screenshot(folder / "shown" / f"{SHOWN[name]}.webp")
         page.look(1280, height=HEIGHTS[1280])
 
     wallet = HoldingWallet(town, desk.wallet(), "eth_sendTransaction", signs=True)
@@ -263,7 +273,7 @@ def main(folder: Path, reference: Path | None = None) -> None:
     """Write the pictures of every look into a folder, and a page of them."""
     shutil.rmtree(folder, ignore_errors=True)
     with (
-        running_town("--block-time", "0.5") as town,
+        running_town("--block-time", "1") as town,  # the chain's clock is that of the pictures
         a_browser() as browser,
         ApiClient(town) as desk,
     ):

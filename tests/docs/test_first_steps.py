@@ -70,6 +70,16 @@ def test_the_picture_in_the_readme_is_of_the_demo() -> None:
     check_picture(DOCS / "_static" / "demo.svg")
 
 
+def test_the_pictures_of_the_page_are_small_and_shown() -> None:
+    pictures = sorted((DOCS / "_static").glob("web-*"))
+    assert [one.name for one in pictures] == [
+        f"web-{name}.webp" for name in ("confirmed", "loss", "quote", "review")
+    ]
+    for picture in pictures:
+        assert picture.stat().st_size <= 100_000, picture.name
+        assert f"](_static/{picture.name})" in (DOCS / "web.md").read_text("utf-8"), picture.name
+
+
 def test_the_first_screen_has_what_decides() -> None:
     """In this order: what it is, gain and cost, the commands, the page, what else, the zero tip."""
     text = (ROOT / "README.md").read_text("utf-8")
@@ -78,7 +88,7 @@ def test_the_first_screen_has_what_decides() -> None:
         for words in (
             "simulates each route", "593 USDC (1.00 %)", "takes no fee", "nobody promises how long",
             "make demo    # the whole job on a local test network; downloads 410 MB",
-            "50 s with empty caches and 12 s again", "docs/_static/web-quote.png",
+            "50 s with empty caches and 12 s again", "docs/_static/web-quote.webp",
             "CoW Swap, UniswapX, 1inch Fusion", "MEV Blocker's RPC URL",
             "**Know this first.** The interface prescribes a priority fee (tip) of zero",
             "node of your own", "docs/README.md", "| Not included |",
