@@ -5,17 +5,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from quietswap.cli import command
-from quietswap.cli.demo_sandbox import SandboxInfo, running_sandbox
-from quietswap.cli.interrupts import stopping_signals
+from quietswap.cli.demo_sandbox import SandboxInfo
 from tests.cli.operator_commands import Run
 from tests.client.conftest import node, outside, service
 from tests.client.fake_chain import ACCOUNT
 from tests.client.fake_servers import FakeServers
-from tests.e2e.conftest import PATIENT
+from tests.e2e.conftest import running_town
 
 __all__ = ["node", "outside", "service"]
 
@@ -58,11 +58,8 @@ def quietswap(environment: dict[str, str | None]) -> Quietswap:
 @pytest.fixture(scope="package")
 def town() -> Iterator[SandboxInfo]:
     """A live sandbox: one per test process, started when it is first needed."""
-    before = {name: signal.getsignal(name) for name in stopping_signals()}
-    with running_sandbox(0.5, *PATIENT) as running:
-        for name, handler in before.items():
-            signal.signal(name, handler)
-        yield running
+    with running_town("--block-time", "0.5") as running:
+        yield msgspec.convert(running.facts, SandboxInfo)
 
 
 @pytest.fixture
