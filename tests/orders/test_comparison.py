@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from quietswap.rules.errors.requests import ValidationError
 from quietswap.rules.orders.comparison import (
-    GRACE_MS,
     matching_quote,
     swap_differences,
     swap_members,
     wrap_differences,
 )
-from quietswap.rules.quotes.issued_quote import IssuedQuote, WrapOrderTerms
+from quietswap.rules.quotes.issued_quote import GRACE_MS, IssuedQuote, WrapOrderTerms
 from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import decode

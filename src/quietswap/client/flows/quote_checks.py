@@ -31,11 +31,10 @@ from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.rules.tx.fees import TRANSACTION_GAS
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
 from quietswap.rules.vendors import zeroex
-from quietswap.rules.wire import WrapOperation
+from quietswap.rules.wire import DEFAULT_SLIPPAGE_BPS, WrapOperation
 
 Approval = Literal["exact", "max", "never"]
 """What to approve when the allowance is too low: the sell amount, the maximum, or nothing."""
-DEFAULT_SLIPPAGE_BPS = 50
 Q = TypeVar("Q")
 MAX_FEE_WEI = 5 * 10**16
 """0.05 ETH: 500,000 gas at a fee cap of 100 gwei."""

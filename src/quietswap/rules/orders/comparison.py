@@ -18,8 +18,6 @@ from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.fees import PRIORITY_FEE
 from quietswap.rules.tx.signed import MAINNET, SignedTransaction
 
-GRACE_MS = 30_000
-"""A quote is accepted this long after its validity: confirming on a hardware wallet takes time."""
 _MOST_FIELDS = 50
 _LONGEST_SHOWN = 200
 
@@ -103,7 +101,7 @@ def matching_quote(
         more = f" and {len(differences) - 1} more" if differences[1:] else ""
         message = f"what was submitted differs from the quote in {differences[0]['field']}{more}"
         raise ValidationError(message, differences)
-    if now_ms > quote.valid_until_ms + GRACE_MS:
+    if not quote.is_live(now_ms):
         late = (now_ms - quote.valid_until_ms) // 1000
         raise ValidationError(f"the quote expired {late} seconds ago", reason="QUOTE_EXPIRED")
     return quote

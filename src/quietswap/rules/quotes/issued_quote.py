@@ -14,6 +14,9 @@ from quietswap.rules.tokens.token import NATIVE, WETH, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 
+GRACE_MS = 30_000
+"""A quote is accepted this long after its validity: confirming on a hardware wallet takes time."""
+
 
 class QuoteKind(StrEnum):
     SWAP = "swap"
@@ -105,6 +108,10 @@ class IssuedQuote:
     @property
     def kind(self) -> QuoteKind:
         return self.terms.kind
+
+    def is_live(self, now_ms: int) -> bool:
+        """Return whether a signed form of it is still accepted."""
+        return now_ms <= self.valid_until_ms + GRACE_MS
 
     @property
     def batched(self) -> UnsignedTransaction | None:

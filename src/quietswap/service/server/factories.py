@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from quietswap.rules.orders.comparison import GRACE_MS
+from quietswap.rules.quotes.issued_quote import GRACE_MS
 from quietswap.rules.relays import BACKUP_TIER, FIRST_TIER, EndpointType, ShareMode
 from quietswap.rules.tokens.token import TokenPolicy
 from quietswap.rules.tx import address as addresses

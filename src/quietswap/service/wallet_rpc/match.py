@@ -5,12 +5,17 @@ from dataclasses import dataclass
 
 from quietswap.rules.errors.base import ProviderUnavailable
 from quietswap.rules.orders import wallet_transaction as rules
-from quietswap.rules.orders.comparison import GRACE_MS
 from quietswap.rules.orders.new_order import PlannedOrder, planned_order
 from quietswap.rules.orders.nonces import OwnNonces
 from quietswap.rules.orders.order import Order, OrderKind
 from quietswap.rules.orders.preflight import RequiredSpend, swap_spend
-from quietswap.rules.quotes.issued_quote import CancelOrderTerms, IssuedQuote, QuoteKind, Trade
+from quietswap.rules.quotes.issued_quote import (
+    GRACE_MS,
+    CancelOrderTerms,
+    IssuedQuote,
+    QuoteKind,
+    Trade,
+)
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.routers.batch import unwrapped
 from quietswap.rules.tokens.token import WETH
@@ -153,7 +158,7 @@ class MatchTransaction:
         params = signed.params
         same = await self._quotes_of_call(token, signed)
         quote = max(same, key=lambda each: each.valid_until_ms, default=None)
-        if quote is not None and self._is_live(quote):
+        if quote is not None and quote.is_live(self.clock.now_ms()):
             plan = planned_order(quote)
             await self.require_unused(plan, signed)
             return MatchedTransaction(
@@ -194,7 +199,8 @@ class MatchTransaction:
             return True
         quotes = await self._quotes(token, signed, approval.spender)
         return any(
-            self._is_live(quote) and rules.is_approved_by(quote, approval) for quote in quotes
+            quote.is_live(self.clock.now_ms()) and rules.is_approved_by(quote, approval)
+            for quote in quotes
         )
 
     async def _quotes(
@@ -208,9 +214,6 @@ class MatchTransaction:
         return await self.quotes.since(
             token.client_id, signed.sender, QuoteKind.SWAP, since, target=target, data=data
         )
-
-    def _is_live(self, quote: IssuedQuote) -> bool:
-        return self.clock.now_ms() <= quote.valid_until_ms + GRACE_MS
 
     async def require_unused(self, plan: PlannedOrder, signed: SignedTransaction) -> None:
         """Refuse the same swap, in either form, at another nonce while an earlier one is open.

@@ -11,7 +11,7 @@ from quietswap.rules.clients import WEB_SECRET_PREFIX, ApiKey
 from quietswap.rules.contract import clients as contract
 from quietswap.rules.errors.base import Unauthorized
 from quietswap.rules.errors.requests import InvalidAddress
-from quietswap.rules.orders.comparison import GRACE_MS
+from quietswap.rules.quotes.issued_quote import GRACE_MS
 from quietswap.rules.tx.address import Address, BadAddress, from_any_case
 from quietswap.rules.tx.signed import MAINNET
 from quietswap.rules.wire import Envelope
