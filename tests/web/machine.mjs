@@ -24,12 +24,30 @@ const page = await import(`data:text/javascript,${encodeURIComponent(outputFiles
 const text = (value) =>
   JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? `${one}` : one === undefined ? null : one))
 
+/** A trade of JSON, which has no bigint. */
+const tradeOf = ({ conversionGasWei, ...trade }) => ({
+  ...page.fresh('0.5'),
+  ...trade,
+  ...(conversionGasWei && { conversionGasWei: BigInt(conversionGasWei) }),
+})
+
+/** What is handed to the wallet, or why nothing is. */
+function signed({ trade, step, wallet, settlers }) {
+  try {
+    return page.transactionOf(step, tradeOf(trade), wallet, settlers)
+  } catch (error) {
+    return { refused: error.message }
+  }
+}
+
 const answers = JSON.parse(readFileSync(0, 'utf8')).map(({ call, given }) => {
   if (call === 'table') return page.TABLE
   if (call === 'play') return given.events.reduce(page.reduce, { ...page.fresh('0.5'), ...given.trade })
   if (call === 'primary') return page.primaryOf({ ...page.fresh('0.5'), ...given.trade }, given.world)
   if (call === 'state') return page.stateOf({ ...page.fresh('0.5'), ...given.trade }, given.world)
   if (call === 'steps') return page.stepsOf({ ...page.fresh('0.5'), ...given.trade }, given.canBatch)
+  if (call === 'fees') return [page.mostFees(tradeOf(given), false), page.boundOf(tradeOf(given), false)]
+  if (call === 'sign') return signed(given)
   return page[call](...given)
 })
 process.stdout.write(text(answers))

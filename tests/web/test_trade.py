@@ -71,9 +71,9 @@ def words(world: Fields, trade: Fields) -> Fields:
 
 
 EVENTS = [
-    "edit", "price", "ask", "route", "quote", "refuse", "expire", "look", "consent", "hold",
-    "fault", "separate", "review", "close", "sign", "asks", "signed", "fail", "stray", "step",
-    "apart", "last", "swapWrapped", "mined", "ended", "refuted", "follow", "leave",
+    "edit", "price", "ask", "route", "quote", "refuse", "expire", "look", "consent", "conversion",
+    "hold", "fault", "separate", "review", "close", "sign", "asks", "signed", "fail", "stray",
+    "step", "apart", "last", "swapWrapped", "mined", "ended", "refuted", "follow", "leave",
 ]  # fmt: skip
 
 
@@ -84,7 +84,8 @@ def test_every_cell_of_the_table_is_decided() -> None:
         "edit": {"form": {"amount": "2"}}, "price": {"turn": 0, "price": {}},
         "route": {"turn": 0, "route": {}}, "refuse": {"turn": 0, "fault": "no"},
         "quote": {"turn": 0, "quote": QUOTE, "until": 9, "isWorse": False},
-        "consent": {"consent": "yes"}, "hold": {"turn": 0, "wrap": {}},
+        "consent": {"consent": "yes"}, "conversion": {"turn": 0, "gasWei": 1},
+        "hold": {"turn": 0, "wrap": {}},
         "fault": {"turn": 0, "fault": "no"}, "asks": {"after": ""},
         "sign": {"asked": {"step": "swap", "label": "swap"}},
         "fail": {"fault": "no", "isRefutable": True}, "stray": {"fault": "no"},

@@ -5,6 +5,7 @@ import { decode, measuresRecipient } from "./calldata.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { MAX_FEE_WEI, ROUTERS, WETH, WITHOUT_TRANSFER_FEE } from "./generated/rules.js";
 import type { Confirm } from "./loss.js";
+import { textOf } from "./reading.js";
 import { isAddress } from "./node.js";
 import { checkParams, faultsOf } from "./params.js";
 import type { SwapQuote, TransactionParams, WrapOperation } from "./types.js";
@@ -13,6 +14,18 @@ import { UnboundCalldata } from "./words.js";
 const BPS = 10_000n;
 /** 0x's contract. The contract that it lets move the tokens is read from the chain, not pinned. */
 export const ALLOWANCE_HOLDER = "0x0000000000001ff3684f28c67538d4d072c22734";
+
+/**
+ * 0x's current and previous Settler in lower case, in the answers of 0x's Deployer. Without a current one
+ * there are none: this is how 0x pauses.
+ */
+export function settlersIn(current: unknown, previous: unknown): string[] {
+  const [now = [], before = []] = [current, previous].map((answer) => {
+    const word = textOf(answer).toLowerCase();
+    return /^0x0{24}(?!0{40})[0-9a-f]{40}$/.test(word) ? [`0x${word.slice(26)}`] : [];
+  });
+  return now.length ? [...now, ...before] : [];
+}
 
 /** The word for ETH as a token. It is quoted and priced as its WETH. */
 export const ETH = "ETH";

@@ -18,8 +18,7 @@ import {
   viewCall,
 } from "./node.js";
 import { BACKENDS, type Context } from "./polling.js";
-import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, type SwapTerms } from "./quote-checks.js";
-import { textOf } from "./reading.js";
+import { ALLOWANCE_HOLDER, checkQuote, checkUnsimulated, settlersIn, type SwapTerms } from "./quote-checks.js";
 import { readAhead, type RpcCall } from "./rpc-batch.js";
 import { send, type Call, type Transport } from "./transport.js";
 import type { SwapQuote, TransactionParams } from "./types.js";
@@ -116,17 +115,9 @@ export async function checkFee({ io }: Context, params: TransactionParams): Prom
     );
 }
 
-/**
- * 0x's current and previous Settler in lower case, as 0x's Deployer names them at the caller's own
- * node. Without a current one there are none: this is how 0x pauses.
- */
+/** 0x's current and previous Settler, as 0x's Deployer names them at the caller's own node. */
 async function readSettlers({ io }: Context): Promise<string[]> {
   const [deployer, ownerOf, previous] = SETTLERS;
-  const read = async (data: string) => {
-    const found = textOf(await answered(view(io, deployer, data))).toLowerCase();
-    return /^0x0{24}(?!0{40})[0-9a-f]{40}$/.test(found) ? [`0x${found.slice(26)}`] : [];
-  };
-  const current = await read(ownerOf);
-  const before = await read(previous);
-  return current.length ? [...current, ...before] : [];
+  const current = await answered(view(io, deployer, ownerOf));
+  return settlersIn(current, await answered(view(io, deployer, previous)));
 }

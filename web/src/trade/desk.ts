@@ -10,7 +10,8 @@ import { isWorse } from '../rules'
 import { type Order, isOver, isUnsent, type Orders } from '../stream'
 import { failureText, type Outcome, REFUTED, sendPrivately, Strayed, type Terms } from '../submit'
 import { type Event, fresh, reduce, type Trade } from './machine'
-import { type Conversion, conversionOf, conversionTransaction, questionOf, type Step, stepsOf, transactionOf, unitsOf } from './plan'
+import { settlersOf } from './settlers'
+import { type Conversion, conversionBeside, conversionOf, conversionTransaction, questionOf, type Step, stepsOf, transactionOf, unitsOf } from './plan'
 import { isConsented } from '../loss'
 
 /** A quote or price follows the last key after so long. */
@@ -159,9 +160,25 @@ export class Desk {
           isWorse: seen !== undefined && isWorse(quote, seen),
         }) // prettier-ignore
         if (isFirst && turn === this.trade.turn) this.around?.scrollToAction()
+        void this.priceConversion(connection)
       },
       (error: Error) => this.dispatch({ type: 'refuse', turn, fault: error.message }),
     )
+  }
+
+  /** Asks for the quote of the wrap or unwrap beside the swap: what its gas may cost. */
+  private async priceConversion(connection: Connection): Promise<void> {
+    const { turn } = this.trade
+    const beside = conversionBeside(this.trade)
+    if (!beside) return
+    const [operation, units] = beside
+    try {
+      const quote = await wrapQuote(operation, units, connection)
+      const { gasLimit, maxFeePerGas } = conversionTransaction(quote, operation, units)
+      this.dispatch({ type: 'conversion', turn, gasWei: BigInt(gasLimit ?? 0) * BigInt(maxFeePerGas ?? 0) })
+    } catch {
+      // the figure stays an estimate, and is called one; the quote that is signed is another one, and checked again
+    }
   }
 
   /** Lets the wallet sign the next step. */
@@ -173,7 +190,10 @@ export class Desk {
     if (around.isBatchOpen()) return
     const { turn, quote } = trade
     try {
-      const tx = transactionOf(step.name, trade)
+      const { address, wallet } = around.connection
+      const settlers = await settlersOf(wallet.provider, quote)
+      if (this.trade.turn !== turn || this.trade.quote !== quote) return // another one was clicked than is there now
+      const tx = transactionOf(step.name, trade, address, settlers)
       await this.through(step, step.name === 'swap' || step.name === 'batch' ? 'swap' : undefined, (steps, connection) =>
         step.name === 'batch' && quote
           ? around.sendBatch(connection, quote, steps)

@@ -33,8 +33,8 @@ const FORM = { edit: 'open', separate: 'quoted' } as const
 export const TABLE: Readonly<Record<Phase, Partial<Record<EventName, Target>>>> = {
   open: { edit: 'open', price: 'open', ask: 'quoting', hold: 'open', consent: 'open', sign: 'signing', fault: 'open', follow: 'following', refuted: 'open', swapWrapped: 'open' },
   quoting: { edit: 'open', price: 'quoting', ask: 'quoting', route: 'quoting', quote: 'quoted', refuse: 'open', fault: 'quoting', swapWrapped: 'open' },
-  quoted: { ...FORM, price: 'quoted', ask: 'quoted', route: 'quoted', quote: 'quoted', refuse: 'open', expire: 'open', look: 'quoted', consent: 'quoted', review: 'review', sign: 'signing', fault: 'quoted', refuted: 'open', swapWrapped: 'open' },
-  review: { edit: 'open', ask: 'review', route: 'review', quote: 'review', refuse: 'open', expire: 'open', look: 'review', close: 'quoted', sign: 'signing', fault: 'review', refuted: 'open', swapWrapped: 'open' },
+  quoted: { ...FORM, price: 'quoted', conversion: 'quoted', ask: 'quoted', route: 'quoted', quote: 'quoted', refuse: 'open', expire: 'open', look: 'quoted', consent: 'quoted', review: 'review', sign: 'signing', fault: 'quoted', refuted: 'open', swapWrapped: 'open' },
+  review: { edit: 'open', conversion: 'review', ask: 'review', route: 'review', quote: 'review', refuse: 'open', expire: 'open', look: 'review', close: 'quoted', sign: 'signing', fault: 'review', refuted: 'open', swapWrapped: 'open' },
   signing: { edit: 'signing', asks: 'signing', signed: 'signed', fail: 'back', stray: 'open', step: 'waiting', apart: 'open', last: 'following' },
   signed: { edit: 'signed', fail: 'back', stray: 'open', step: 'waiting', apart: 'open', last: 'following' },
   waiting: { edit: 'open', mined: 'open', ended: 'open', swapWrapped: 'open' },
@@ -64,6 +64,8 @@ export type Event =
   /** `isWorse`: than the one that the person has seen. */
   | { type: 'quote'; turn: number; quote: Quote; until: number; isWorse: boolean }
   | { type: 'refuse'; turn: number; fault: string }
+  /** What the gas of the wrap before a swap, or of the unwrap after it, may cost, by its own quote. */
+  | { type: 'conversion'; turn: number; gasWei: bigint }
   | { type: 'expire' }
   | { type: 'look' }
   | { type: 'consent'; consent: string }
@@ -105,6 +107,8 @@ export interface Trade {
   price: Schemas['PriceResponse'] | undefined
   routes: readonly Route[]
   quote: Quote | undefined
+  /** The most that the gas of the wrap or unwrap beside the swap may cost; undefined: not quoted. */
+  conversionGasWei: bigint | undefined
   /** Unix ms by the service's clock: a fresh quote follows then. */
   until: number
   /** The quote that the person has looked at. */
@@ -139,6 +143,7 @@ const UNQUOTED = {
   price: undefined,
   routes: [],
   quote: undefined,
+  conversionGasWei: undefined,
   until: 0,
   seen: undefined,
   isWorse: false,
@@ -191,6 +196,8 @@ function changeOf(trade: Trade, event: Event): Partial<Trade> {
       return { routes: [...trade.routes, event.route] }
     case 'quote':
       return quoted(trade, event)
+    case 'conversion':
+      return { conversionGasWei: event.gasWei }
     case 'look':
       return { seen: trade.quote, isWorse: false, consent: '' }
     case 'hold':

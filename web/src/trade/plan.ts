@@ -1,11 +1,13 @@
 // What is signed for a trade, step by step, and what must hold before the wallet is asked.
 
+import { ClientError } from '../../../clients/typescript/src/errors'
 import { wrapFaults } from '../../../clients/typescript/src/params'
 import { WETH } from '../../../clients/typescript/src/generated/rules'
 import { approveData, parse, show, slippage } from '../amounts'
 import type { Schemas } from '../api'
 import type { Quote } from '../quote'
-import { type Asked as Question, isAsAsked } from '../rules'
+import { checkQuote } from '../../../clients/typescript/src/quote-checks'
+import type { Asked as Question } from '../rules'
 import type { Token } from '../tokens'
 import type { Issued } from '../wallet'
 import type { Asked, Trade } from './machine'
@@ -14,21 +16,37 @@ import type { Asked, Trade } from './machine'
 export const GAS_WEI = 10n ** 16n
 
 /**
- * Most gas of a step that is not the swap, at the fee cap of its quote. The limit of a first wrap is 56,302, that of
- * an unwrap 50,000 (before Amsterdam); their cap is three times the base fee, and that of a swap twice. Limit and fee
- * of an approval are the wallet's own: its figure is an estimate.
+ * Gas of a step that is not the swap, at the fee cap of its quote: an estimate. Limit and fee of an approval are the
+ * wallet's own. Those of a wrap or unwrap are of its own quote, as soon as it is there: from Amsterdam on, a first
+ * wrap takes more than it did.
  */
 const STEP_GAS: Partial<Record<Asked['step'], bigint>> = { wrap: 90_000n, unwrap: 75_000n, reset: 80_000n, approve: 80_000n }
 
-/** Whether the page names the gas limit and the fee cap of a step. */
-export const isBounded = ({ name }: Step): boolean => name === 'wrap' || name === 'swap' || name === 'unwrap'
+const isConverting = ({ name }: Step): boolean => name === 'wrap' || name === 'unwrap'
 
-/** Wei that the fees of all steps that are left take at most, by the fee cap of the quote; 0 without one. */
+/** Wei that the fees of all steps that are left take at most, by the quotes that are there; 0 without one. */
 export function mostFees(trade: Trade, canBatch: boolean): bigint {
-  if (!trade.quote) return 0n
-  const { gasLimit, maxFeePerGas } = trade.quote.mevProtection.transactionParams
-  const gas = stepsOf(trade, canBatch).reduce((sum, { name }) => sum + (STEP_GAS[name] ?? BigInt(gasLimit)), 0n)
-  return gas * BigInt(maxFeePerGas)
+  const { quote, conversionGasWei } = trade
+  if (!quote) return 0n
+  const { gasLimit, maxFeePerGas } = quote.mevProtection.transactionParams
+  const costOf = (step: Step): bigint =>
+    isConverting(step) && conversionGasWei !== undefined
+      ? conversionGasWei
+      : (STEP_GAS[step.name] ?? BigInt(gasLimit)) * BigInt(maxFeePerGas)
+  return stepsOf(trade, canBatch).reduce((sum, step) => sum + costOf(step), 0n)
+}
+
+/** How certain that figure is: the page names limit and fee of a swap, and of a conversion by its quote. */
+export function boundOf(trade: Trade, canBatch: boolean): 'at most' | 'usually at most' | 'about' {
+  const steps = stepsOf(trade, canBatch)
+  if (trade.conversionGasWei === undefined && steps.some(isConverting)) return 'about'
+  return steps.some(({ name }) => name === 'reset' || name === 'approve') ? 'usually at most' : 'at most'
+}
+
+/** The wrap or unwrap beside the swap of a quote, with its smallest units; undefined without one. */
+export function conversionBeside({ sell, buy, quote }: Trade): readonly [Conversion, bigint] | undefined {
+  if (!quote || !(sell?.wrapped || buy?.wrapped)) return undefined
+  return sell?.wrapped ? ['wrap', BigInt(quote.sellAmount)] : ['unwrap', BigInt(quote.minBuyAmount)]
 }
 
 const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7'
@@ -93,13 +111,24 @@ function allowanceSteps({ issues }: Quote, sell: Token, units: bigint): Step[] {
   return [{ name: 'reset', title: 'Reset old allowance', label: `reset the old ${old}` }, approve]
 }
 
-/** The transaction of a step of a quote. Raises an Error whose message says why nothing is sent. */
-export function transactionOf(step: Asked['step'], trade: Trade): Issued {
+/**
+ * The transaction of a step of a quote for a wallet. The TypeScript client decides whether it may be signed: by its
+ * calldata, a known router enforces both tokens, the amount, the minimum and the wallet as the receiver. `settlers`
+ * are 0x's genuine ones. Raises an Error whose message says why nothing is sent.
+ */
+export function transactionOf(step: Asked['step'], trade: Trade, wallet: string, settlers: readonly string[]): Issued {
   const { quote } = trade
   const question = questionOf(trade)
   if (!quote || !question) throw new Error('There is no quote any more. Nothing was sent.')
-  const fault = isAsAsked(quote, question)
-  if (fault !== undefined) throw new Error(`${fault} Nothing was sent.`)
+  const { sellAmount, slippageBps, ...pair } = question
+  const terms = { ...pair, sellAmount: BigInt(sellAmount), slippageBps: Number(slippageBps), wallet }
+  try {
+    checkQuote(quote, { ...terms, approval: 'exact', maxFeeWei: null }, settlers)
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error
+    const { reason } = error as ClientError & { reason?: string }
+    throw new Error(`This quote may not be signed: ${reason ?? error.message}. Nothing was sent.`)
+  }
   if (step === 'swap' || step === 'batch') return quote.mevProtection.transactionParams
   const spender = quote.issues.allowance?.spender
   if (spender !== quote.dexRoute.target) {

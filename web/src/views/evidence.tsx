@@ -5,7 +5,7 @@ import { percent, shortened, show } from '../amounts'
 import { figure, signed, usd } from '../figures'
 import { bestOf, isKnownRouter, nameOf, type Quote, routerName } from '../quote'
 import { readable, SENTENCE } from '../text'
-import { conversionOf, isBounded, mostFees, stepsOf, unitsOf } from '../trade/plan'
+import { boundOf, conversionOf, mostFees, stepsOf, unitsOf } from '../trade/plan'
 import type { Trade } from '../trade/machine'
 import type { Token } from '../tokens'
 import { expected, outcome } from '../words'
@@ -200,7 +200,7 @@ export function mostFee(trade: Trade, canBatch: boolean): string {
   const steps = stepsOf(trade, canBatch)
   const all = steps.length > 2 ? `all ${steps.length}` : 'both'
   const most = show(mostFees(trade, canBatch) + 10n ** 12n - 1n, 18, 6)
-  return `${steps.every(isBounded) ? '' : 'usually '}at most ${most} ETH${steps.length > 1 ? ` for ${all} transactions` : ''}`
+  return `${boundOf(trade, canBatch)} ${most} ETH${steps.length > 1 ? ` for ${all} transactions` : ''}`
 }
 
 /** What the fee in USD is of: where more is signed, and before a quote where ETH is traded, of the swap alone. */

@@ -1,0 +1,86 @@
+"""What the page hands to a wallet: what the clients would sign, for each quote of the vectors."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.typescript.test_vectors import _answer
+from tests.web.test_trade import ETH, FORM, LOSS, PARAMS, QUOTE, Fields, run, token
+
+VECTORS = Path(__file__).parents[1] / "vectors" / "quotes.json"
+OF_THE_QUOTE = ("the quote has ", "the quote is not safe", "the quote cannot be read")
+"""Refusals of the quote by itself. Others need the caller's own node, or conditions of his."""
+BESIDE = ("its gas may cost", "the quote has nonce")
+"""The page shows the fee, and its wallet chooses the nonce."""
+MOST_SLIPPAGE_BPS = 5000
+"""The form takes no more."""
+Case = dict[str, Any]
+
+
+def cases() -> list[tuple[Case, Case]]:
+    """Return each vector of a swap that the page decides, with its quote."""
+    file = json.loads(VECTORS.read_text("utf-8"))
+    chosen = []
+    for case in file["cases"]:
+        reason = (case["expected"] or {}).get("reason", "")
+        is_decided = not reason or reason.startswith(OF_THE_QUOTE)
+        is_sold = "sell_amount" in case["request"] and "at_least" not in case["request"]
+        is_sold &= case["request"].get("slippage_bps", 0) <= MOST_SLIPPAGE_BPS
+        is_read = (case["expected"] or {}).get("error") != "UnexpectedResponse"
+        if case["flow"] == "swap" and is_decided and is_sold and is_read:
+            chosen.append((case, _answer(file["bases"]["swap"], case)))
+    return [each for each in chosen if not _is_beside(each[0])]
+
+
+def _is_beside(case: Case) -> bool:
+    return (case["expected"] or {}).get("reason", "").startswith(BESIDE)
+
+
+def signing(case: Case, quote: Case) -> Fields:
+    request = case["request"]
+    sold = {"address": request["sell_token"], "decimals": 0, "symbol": "A", "name": "A"}
+    bought = {"address": request["buy_token"], "decimals": 0, "symbol": "B", "name": "B"}
+    trade = {
+        "sell": sold | {"warnings": []}, "buy": bought | {"warnings": []},
+        "amount": str(request["sell_amount"]), "quote": quote,
+        "slippage": str(request.get("slippage_bps", 50) / 100),
+    }  # fmt: skip
+    settlers = [each.lower() for each in case["settlers"] if case["node"]]
+    if settlers and not int(settlers[0], 16):
+        settlers = []  # 0x pauses
+    wallet = request["wallet"]
+    given = {"trade": trade, "step": "swap", "wallet": wallet, "settlers": settlers}
+    return {"call": "sign", "given": given}
+
+
+def test_the_page_signs_what_the_clients_sign_and_nothing_else() -> None:
+    chosen = cases()
+    assert len(chosen) > 200
+    differing = []
+    for (case, quote), made in zip(chosen, run(*(signing(*each) for each in chosen)), strict=True):
+        refused = made.get("refused", "")
+        if case["expected"] is None:
+            is_right = made.get("data") == quote["dexRoute"]["data"]
+        else:
+            is_right = refused.startswith("This quote may not be signed: ")
+            is_right &= "Nothing was sent." in refused
+        if not is_right:
+            differing.append((case["name"], case["expected"], made))
+    assert not differing, f"{len(differing)} of {len(chosen)}: {differing[:3]}"
+
+
+def test_the_fees_of_all_steps_are_named_as_certain_as_they_are() -> None:
+    sold: Fields = {**FORM, "sell": ETH, "quote": QUOTE}
+    approval = {"allowance": {"actual": "0", "needed": "1", "spender": "0x"}}
+    approving = {**QUOTE, "issues": approval, "loss": LOSS}
+    swap = int(PARAMS["gasLimit"]) * int(PARAMS["maxFeePerGas"])
+    estimated, quoted, usual, alone = run(
+        {"call": "fees", "given": sold},
+        {"call": "fees", "given": {**sold, "conversionGasWei": "7"}},
+        {"call": "fees", "given": {**sold, "conversionGasWei": "7", "quote": approving}},
+        {"call": "fees", "given": {**FORM, "sell": token("WETH"), "quote": QUOTE}},
+    )
+    assert estimated[1] == "about"
+    assert quoted == [str(swap + 7), "at most"]
+    assert usual[1] == "usually at most"
+    assert alone == [str(swap), "at most"]
