@@ -83,14 +83,6 @@ def test_a_database_is_named_without_its_password(monkeypatch: pytest.MonkeyPatc
     assert OperatorContext(None).url == "postgresql://db.example:5432/quietswap"
 
 
-@pytest.mark.parametrize("eth", ["ETH", "eth", "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"])
-def test_native_eth_must_be_wrapped_first(quietswap: Quietswap, eth: str) -> None:
-    result = quietswap("swap", "1", eth, "USDC", "--yes")
-    assert result.exit_code == 2
-    assert "wrap it first, then use WETH" in result.stderr
-    assert f"quietswap quote AMOUNT {eth} USDC lists the steps" in result.stderr
-
-
 def test_looking_without_a_wallet_names_all_three_ways(
     quietswap: Quietswap, environment: dict[str, str | None]
 ) -> None:

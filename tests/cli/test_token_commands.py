@@ -97,7 +97,7 @@ def test_ether_is_quoted_as_its_weth(
     for tokens, asked in (((ether, "USDC"), (WETH, USDC)), (("USDC", ether), (USDC, WETH))):
         result = quietswap(command, "1", *tokens)
         assert result.exit_code == 0, result.output
-        query = service.asked[-1].query
+        query = [each.query for each in service.asked if "sellToken" in each.query][-1]
         assert (query["sellToken"], query["buyToken"]) == asked
         figures = result.stdout.split("to sign  ")[0]
         assert (" ETH" in figures, "WETH" in figures) == (True, False)
@@ -106,8 +106,8 @@ def test_ether_is_quoted_as_its_weth(
 @pytest.mark.parametrize(
     ("pair", "says"),
     [
-        (("ETH", "WETH"), "quietswap wrap AMOUNT"),
-        (("WETH", "ETH"), "quietswap unwrap AMOUNT"),
+        (("ETH", "WETH"), "quietswap wrap 1"),
+        (("WETH", "ETH"), "quietswap unwrap 1"),
         (("ETH", "ETH"), "one to one"),
     ],
 )

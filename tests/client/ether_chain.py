@@ -1,7 +1,8 @@
 """A chain that wraps, swaps and unwraps what is posted, and a service that quotes for it."""
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import rlp
@@ -11,7 +12,7 @@ from quietswap.client import SwapRequest
 from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET
 from tests.client.fake_chain import BALANCE_OF, FakeChain, transfer
-from tests.client.fake_servers import ETHER, FakeService, calldata, swap_quote
+from tests.client.fake_servers import ETHER, Asked, FakeService, Reply, calldata, swap_quote
 from tests.response_json import quotes
 from tests.stored_orders import USDC
 
@@ -88,9 +89,18 @@ class EtherChain(FakeChain):
         return super().eth_call(call, block)
 
 
+class TradingService(FakeService):
+    """Names each order by its transaction."""
+
+    def reply(self, asked: Asked) -> Reply:
+        reply = super().reply(asked)
+        own_id = f'"ord_{self.tx_hash[2:34]}"'
+        return replace(reply, body=json.loads(json.dumps(reply.body).replace('"ord_1"', own_id)))
+
+
 def trading(chain: EtherChain) -> FakeService:
     """Return a service that quotes as it is asked, and whose posts the chain takes."""
-    service = FakeService(approvals=lambda: chain.nonce - FIRST_NONCE)
+    service = TradingService(approvals=lambda: chain.nonce - FIRST_NONCE)
     service.mines = lambda _: chain.post(service.asked[-1].body["signedTransaction"])
     service.quote = quoting(service)
     return service

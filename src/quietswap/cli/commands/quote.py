@@ -28,19 +28,19 @@ def quote(
     USDC, USDT, DAI, WBTC, addresses, or symbols of the service's token list: quietswap quote 1 WETH
     USDC
 
-    ETH is quoted as its WETH, and what has to be signed is listed: quietswap quote 1 ETH USDC
+    ETH is quoted as its WETH, with the command that signs all steps: quietswap quote 1 ETH USDC
 
     What to sell so that at least an amount arrives: quietswap quote WETH --receive 1000 USDC
     """
     from quietswap.cli.options.trade import amounts_of, token_of, token_pair
-    from quietswap.cli.output.quote import steps, whole_quote
+    from quietswap.cli.output.quote import missing_ether, steps, whole_quote
     from quietswap.cli.output.tokens import ETHER
     from quietswap.client.flows.quote_checks import SwapRequest
     from quietswap.client.flows.quoting import judge_quote
 
     owner = own_wallet(wallet)
     with context.client() as client:
-        selling, buying = token_pair(sell, buy, client, context, signs=False, takes_ether=True)
+        selling, buying = token_pair(sell, buy, client, context, signs=False, amount=amount)
         amounts = amounts_of(
             (amount, receive, None, None), (selling, buying), client, context, owner
         )
@@ -48,15 +48,19 @@ def quote(
             token_of(selling), token_of(buying), wallet=owner, slippage_bps=slippage_bps, **amounts
         )
         swap_quote = client.quote(request)
+        is_wrapped = selling == ETHER and not context.as_json
+        ether = client.wrap_info(owner).balances.eth.wei if is_wrapped else swap_quote.sell_amount
     if context.result(swap_quote):
         loss = judge_quote(swap_quote, slippage_bps)
         context.screen.print(whole_quote(swap_quote, selling, buying, loss))
         if ETHER in (selling, buying):
-            to_sign, commands = steps(swap_quote, selling, buying)
-            context.screen.print(to_sign)
-            for words in commands:
-                limits = typed_options("slippage-bps") if words[0] == "swap" else ()
-                context.again(*words, *limits)
+            if ether < swap_quote.sell_amount:
+                context.screen.print(missing_ether(ether, selling))
+            context.screen.print(steps(swap_quote, selling))
+            sold = selling.number(swap_quote.sell_amount).replace(",", "")
+            floor = () if receive is None else ("--at-least", receive)
+            typed = typed_options("slippage-bps", "wallet", "raw")
+            context.again("swap", sold, selling.word, buying.word, *floor, *typed)
 
 
 @click.command()
@@ -76,7 +80,7 @@ def price(*, context: CommandContext, amount: str, sell: str, buy: str) -> None:
 
     with context.client() as client:
         selling, buying = token_pair(
-            sell, buy, client, context, signs=False, by_node=False, takes_ether=True
+            sell, buy, client, context, signs=False, by_node=False, amount=amount
         )
         units = parse_amount(amount, selling)
         indicative = client.price(token_of(selling), token_of(buying), units)

@@ -23,7 +23,34 @@ def _removed(_context: click.Context, option: click.Parameter, value: object) ->
         )
 
 
-@click.command()
+_HELP = """Swap AMOUNT of token SELL into token BUY, privately: quietswap swap 1 WETH USDC
+
+AMOUNT is a number, all, or a share such as 50% of the balance at --rpc-url. Tokens are ETH,
+WETH, USDC, USDT, DAI, WBTC, addresses, or listed symbols, whose address must be confirmed.
+
+ETH is wrapped first, or unwrapped at the end, in the same command: quietswap swap 1 ETH USDC.
+All signatures are shown before the first one. If it is interrupted, it prints the command that
+goes on, with --resume: what was done is never done again.
+
+The least of SELL for an amount of BUY: quietswap swap WETH --receive 1000 USDC --max-sell 0.4
+
+Shows the promised and simulated output of each source, asks, approves the router if needed,
+simulates the swap on your own node, signs on this machine, submits and follows the order.
+Exit code 0 means confirmed with at least the minimum received, 1 that nothing was swapped, 4
+that the swap or its approval may still be mined (check before you swap again), 5 that less than
+the minimum was received. This holds after Ctrl-C, too.
+
+A loss of 3 % or more is asked for in words, of 15 % or more it has to be typed. It is the worst
+of price impact, distance below Chainlink's prices, slippage, and gas above a tenth of the
+value.
+
+--yes compares the quote with a price that is not from the service: --at-least, or Chainlink's,
+which includes the gas used in the simulation. It accepts no loss that would be asked for,
+unless --max-loss names it.
+"""
+
+
+@click.command(help=_HELP)
 @connection.pair_with_receive
 @click.option(
     "--max-sell", metavar="AMOUNT",
@@ -66,6 +93,15 @@ def _removed(_context: click.Context, option: click.Parameter, value: object) ->
     "--replace", is_flag=True,
     help="Approve even while an order of yours is open; the approval may cancel that order.",
 )  # fmt: skip
+@click.option(
+    "--resume", metavar="HASH",
+    help="Go on with a swap with ETH that was interrupted, named by the hash of one of its"
+    " transactions: what is done is not done again. Give it without AMOUNT, SELL and BUY.",
+)  # fmt: skip
+@click.option(
+    "--new", is_flag=True,
+    help="With ETH: begin another swap, though one of the same pair is unfinished.",
+)  # fmt: skip
 @connection.yes_option
 @connection.poll_option
 @signing_options
@@ -75,48 +111,35 @@ def swap(
     receive: str | None, max_sell: str | None, slippage_bps: int, approve: str,
     at_least: str | None, max_impact: float, max_loss: float | None, max_fee: str,
     nonce: int | None, any_nonce: bool,
-    replace: bool, yes: bool, poll: float,
+    replace: bool, resume: str | None, new: bool, yes: bool, poll: float,
 ) -> None:  # fmt: skip
-    """Swap AMOUNT of token SELL into token BUY, privately: quietswap swap 1 WETH USDC
-
-    AMOUNT is a number, all, or a share such as 50% of the balance at --rpc-url. Tokens are WETH,
-    USDC, USDT, DAI, WBTC, addresses, or listed symbols, whose address must be confirmed.
-
-    The least of SELL for an amount of BUY: quietswap swap WETH --receive 1000 USDC --max-sell 0.4
-
-    Shows the promised and simulated output of each source, asks, approves the router if needed,
-    simulates the swap on your own node, signs on this machine, submits and follows the order.
-    Exit code 0 means confirmed with at least the minimum received, 1 that nothing was swapped, 4
-    that the swap or its approval may still be mined (check before you swap again), 5 that less than
-    the minimum was received. This holds after Ctrl-C, too.
-
-    A loss of 3 % or more is asked for in words, of 15 % or more it has to be typed. It is the worst
-    of price impact, distance below Chainlink's prices, slippage, and gas above a tenth of the
-    value.
-
-    --yes compares the quote with a price that is not from the service: --at-least, or Chainlink's,
-    which includes the gas used in the simulation. It accepts no loss that would be asked for,
-    unless --max-loss names it.
-    """
+    from quietswap.cli.flows.ether_swap import EtherSwapRun
     from quietswap.cli.flows.swap import SwapRun
-    from quietswap.cli.options.trade import amounts_of, token_pair
+    from quietswap.cli.options.trade import amounts_of, recorded_terms, token_of, token_pair
     from quietswap.cli.output.tokens import ETHER, parse_amount
     from quietswap.client import PollingPolicy, SwapRequest
 
-    has_floor = _has_floor(receive, max_sell, at_least)
+    has_floor = resume is not None or _has_floor(receive, max_sell, at_least)
     compares = is_typed("max_impact") or (yes and not has_floor)
     if context.rpc_url is None:
         _check_without_node(approve, unpriced=yes and not has_floor)
     limits = is_typed("max_fee") or yes
     most_fee = parse_amount(max_fee, ETHER, "--max-fee") if limits else None
     with context.client(PollingPolicy(interval_s=poll, patience_s=None)) as client:
-        selling, buying = token_pair(sell, buy, client, context, signs=True, yes=yes)
-        pair, owner = (selling, buying), signer.wallet
-        texts = amount, receive, max_sell, at_least
-        amounts = amounts_of(texts, pair, client, context, owner)
+        owner = signer.wallet
+        if resume is None:
+            pair = token_pair(sell, buy, client, context, signs=True, yes=yes, amount=amount)
+            texts = amount, receive, max_sell, at_least
+            amounts = amounts_of(texts, pair, client, context, owner)
+        else:
+            pair, amounts = recorded_terms(resume, client, context)
+        if ETHER in pair:
+            _check_ether(context, approve)
+        elif new:
+            raise click.UsageError("--new is for a swap with ETH")
         request = SwapRequest(
-            selling.address,
-            buying.address,
+            token_of(pair[0]),
+            token_of(pair[1]),
             wallet=owner,
             slippage_bps=slippage_bps,
             approval=_approval(approve, context),
@@ -127,9 +150,25 @@ def swap(
             max_fee_wei=most_fee,
             max_loss_percent=_most_loss(max_loss),
             batch=approve == "batch",
+            new_trade=new,
             **amounts,
         )
-        SwapRun(context, client, signer, yes=yes)(request, selling, buying)
+        if ETHER in pair:
+            EtherSwapRun(context, client, signer, yes=yes)(request, *pair, resume)
+        else:
+            SwapRun(context, client, signer, yes=yes)(request, *pair)
+
+
+def _check_ether(context: CommandContext, approve: str) -> None:
+    """Refuse what a swap of several transactions does not take. Raises click.UsageError."""
+    if context.rpc_url is None:
+        raise click.UsageError("a swap with ETH is several transactions: it needs --rpc-url")
+    if approve == "batch":
+        raise click.UsageError("--approve batch is for a swap of tokens: with ETH it is exact")
+    for name in ("nonce", "any_nonce"):
+        if is_typed(name):
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--{option}: a swap with ETH is several transactions")
 
 
 def _approval(approve: str, context: CommandContext) -> "Approval":

@@ -55,7 +55,7 @@ def watch(
     owner, progress = own_wallet(wallet), OrderProgress(context.screen)
     polling = PollingPolicy(interval_s=poll, on_trouble=progress.trouble)
     with context.client(polling) as client, signals_as_ctrl_c():
-        selling, buying = token_pair(sell, buy, client, context, signs=False)
+        selling, buying = token_pair(sell, buy, client, context, signs=False, takes_ether=False)
         if selling.raw and not selling.decimals and context.rpc_url is None:
             raise click.UsageError(f"how much one {selling.symbol} is, your node says: --rpc-url")
         limit, units = parse_amount(text, buying, option), 10**selling.decimals

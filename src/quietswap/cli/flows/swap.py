@@ -14,7 +14,7 @@ from quietswap.cli.output import swap_result
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.order_end import shown_state
 from quietswap.cli.output.order_progress import final_text
-from quietswap.cli.output.tokens import DisplayToken
+from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
 from quietswap.client import OutcomeWatch, SwapPlan, SwapRequest, SwapSimulation, errors, node_calls
 from quietswap.client.errors import ApiError, ClientError
 from quietswap.client.flows.approvals import ApprovalSent, Approved
@@ -63,9 +63,7 @@ class SwapRun(SigningFlow):
 
     def __call__(self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken) -> None:
         """Swap; the exit codes are those of `quietswap.cli.output.exit_codes`."""
-        confirm = None if self._yes else self._confirm_loss
-        self._request = replace(request, accept=self._accept, confirm=confirm)
-        self._sell, self._buy = sell, buy
+        self._take(request, sell, buy)
         try:
             result = self._run(self._swapped)
         except errors.NonceMismatch:
@@ -81,6 +79,12 @@ class SwapRun(SigningFlow):
             raise click.exceptions.Exit(UNDECIDED)
         if not result.succeeded:
             raise click.exceptions.Exit(SHORT if result.fell_short else REFUSED)
+
+    def _take(self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken) -> None:
+        """Take what to swap, and ask on the terminal what the flow asks."""
+        confirm = None if self._yes else self._confirm_loss
+        self._request = replace(request, accept=self._accept, confirm=confirm)
+        self._sell, self._buy = sell, buy
 
     def _swapped(self) -> SwapResult:
         result = self._client.swap(self._request, self._signer, self._print_event)
@@ -249,21 +253,31 @@ class SwapRun(SigningFlow):
     def _show(self, plan: SwapPlan) -> None:
         screen, quote, facts = self._context.screen, plan.quote, plan.wallet
         approves = facts is not None and self._request.approval != "never"
-        screen.print(output.summary(quote, self._sell, self._buy, approves=approves))
+        sell = self._sold(plan)
+        screen.print(output.summary(quote, sell, self._buy, approves=approves))
         if facts is None:
             _require_submittable(quote)
-        else:
-            self._require_funds(facts.sell_balance, quote.sell_amount, self._sell, "swap")
-        floor = self._request.at_least
+        elif plan.conversion != "wrap":  # the flow counts the ETH for the wrap, with its gas
+            self._require_funds(facts.sell_balance, quote.sell_amount, sell, "swap")
+        floor = plan.request.at_least
         if floor is not None and quote.min_buy_amount < floor:
-            least = self._buy.show(floor)
-            raise errors.QuoteDeclined(f"it could deliver less than {least}: nothing was signed")
+            least, signed = (
+                self._buy.show(floor),
+                "nothing was" if not self._signer.called else "not",
+            )
+            raise errors.QuoteDeclined(f"it could deliver less than {least}: {signed} signed")
         if plan.reference is not None and (below := plan.below_percent) is not None:
             screen.print(swap_result.compared(plan.reference, below, self._buy))
         if (notice := output.loss_notice(plan.loss)) is not None:
             screen.print(notice)
         if plan.refusal is None:
             self._show_signatures(plan)
+
+    def _sold(self, plan: SwapPlan) -> DisplayToken:
+        """Return the token that a plan sells: WETH once the wrap is not a step of it."""
+        if self._sell == ETHER and plan.conversion != "wrap":
+            return replace(WETH, raw=self._sell.raw)
+        return self._sell
 
     def _show_signatures(self, plan: SwapPlan) -> None:
         """Show what is to be signed: for whom, the approvals, and the swap."""
@@ -287,16 +301,24 @@ class SwapRun(SigningFlow):
             text = f"in the same transaction: {router} may move exactly {amount}"
             self._print_warning(text, "approve")
             target = "the wallet itself: approval and swap in one"
-        cost = plan.approval_gas_wei
-        self._context.screen.print(output.to_sign(params, target, nonce, approval_wei=cost))
+        if plan.conversion is not None and facts is not None:
+            nonce = Text(f"from {facts.next_nonce}: one for each of them")
+            self._context.screen.print(output.steps_to_sign(plan.steps))
+        others = {
+            "approve": plan.approval_gas_wei,
+            str(plan.conversion): plan.conversion_gas_wei,
+        }
+        self._context.screen.print(output.to_sign(params, target, nonce, others=others))
 
     def _show_approvals(self, plan: SwapPlan) -> None:
         router, count = output.short(plan.quote.dex_route.target), len(plan.approvals)
-        amount = self._sell.show(plan.approvals[-1].amount)
+        sell = replace(WETH, raw=self._sell.raw) if self._sell == ETHER else self._sell
+        amount = sell.show(plan.approvals[-1].amount)
         if self._request.approval == "max":
-            amount = f"any amount of {self._sell.symbol}"
+            amount = f"any amount of {sell.symbol}"
         steps = "" if count == 1 else f" in {count} transactions, as the token first resets it to 0"
-        self._print_warning(f"first, publicly{steps}: {router} may move {amount}", "approve")
+        when = "after the wrap" if plan.conversion == "wrap" else "first"
+        self._print_warning(f"{when}, publicly{steps}: {router} may move {amount}", "approve")
 
     def _print_event(self, event: Event) -> None:
         if isinstance(event, SwapPlan):
@@ -308,7 +330,7 @@ class SwapRun(SigningFlow):
             self._approved += 1
             amount = "no limit"
             if event.amount < UINT256_MAX:
-                amount = self._sell.show(event.amount)
+                amount = self._sold(self._newest).show(event.amount)
             block = f"in block {event.receipt.block_number:,}"
             self._progress.say(f"approved   {amount} for {output.short(event.router)} {block}")
         elif isinstance(event, SwapSimulation):

@@ -135,11 +135,11 @@ def pair_arguments(command: F) -> F:
 def pair_with_receive(command: Callable[..., None]) -> Callable[..., None]:
     """Add SELL and BUY, and AMOUNT or --receive: the command gets one of the two, the other None.
 
-    Raises click.UsageError.
+    A command with an option --resume gets none of them if it is given. Raises click.UsageError.
     """
 
-    @click.argument("amount")
-    @click.argument("sell")
+    @click.argument("amount", required=False)
+    @click.argument("sell", required=False)
     @click.argument("buy", required=False)
     @click.option(
         "--receive", metavar="AMOUNT",
@@ -148,10 +148,16 @@ def pair_with_receive(command: Callable[..., None]) -> Callable[..., None]:
     )  # fmt: skip
     @functools.wraps(command)
     def with_either(
-        *, amount: str, sell: str, buy: str | None, receive: str | None, **rest: Any
+        *, amount: str | None, sell: str | None, buy: str | None, receive: str | None, **rest: Any
     ) -> None:
-        if receive is None and buy is None:
-            raise click.UsageError("Missing argument 'BUY'.")
+        if rest.get("resume") is not None:
+            if any(text is not None for text in (amount, receive)):
+                raise click.UsageError("--resume has the recorded terms: leave AMOUNT to BUY out")
+            command(amount=None, sell="", buy="", receive=None, **rest)
+            return
+        missing = "amount" if amount is None else "sell" if sell is None else "buy"
+        if buy is None and (receive is None or missing != "buy"):
+            raise click.UsageError(f"Missing argument '{missing.upper()}'.")
         if receive is not None and buy is not None:
             raise click.UsageError("--receive takes the place of AMOUNT: give SELL and BUY only")
         words = (amount, sell, buy) if receive is None else (None, amount, sell)

@@ -1,6 +1,7 @@
 """AMOUNT, SELL and BUY of a command as a person writes them: `all UNI WETH`, `50% WETH USDC`."""
 
 import re
+import shlex
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NotRequired, TypedDict
@@ -72,27 +73,27 @@ def token_pair(
     signs: bool,
     yes: bool = False,
     by_node: bool = True,
-    takes_ether: bool = False,
+    amount: str | None = None,
+    takes_ether: bool = True,
 ) -> tuple[DisplayToken, DisplayToken]:
     """Return SELL and BUY, as `token_address` and `by_address` find them.
 
-    One of them may be ETH if the command `takes_ether`. Raises click.UsageError.
+    One of them may be ETH if the command `takes_ether`. The error for ETH and WETH names a command
+    with `amount`. Raises click.UsageError.
     """
     pair = []
     for each in (sell, buy):
         if is_ether(each):
             if not takes_ether:
-                raise click.UsageError(
-                    "native ETH cannot be swapped: wrap it first, then use WETH; quietswap quote"
-                    f" AMOUNT {sell} {buy} lists the steps"
-                )
+                raise click.UsageError("ETH has the price of its WETH: give WETH")
             pair.append(replace(ETHER, raw=context.raw))
             continue
         address = token_address(each, client, context, signs=signs, yes=yes)
         pair.append(tokens.by_address(address, client, context, by_node=by_node))
     if ETHER in pair and all(each in (ETHER, WETH) for each in pair):
         operation = "unwrap" if pair[1] == ETHER else "wrap"
-        raise click.UsageError(f"ETH and WETH are one to one: quietswap {operation} AMOUNT")
+        wish = shlex.join([operation, amount or "AMOUNT"])
+        raise click.UsageError(f"ETH and WETH are one to one: quietswap {wish}")
     return pair[0], pair[1]
 
 
@@ -215,6 +216,22 @@ def amounts_of(
     if max_sell is not None:
         most = tokens.parse_amount(max_sell, sell, "--max-sell")
     return {"sell_amount": None, "at_least": least, "max_sell": most}
+
+
+def recorded_terms(
+    tx_hash: str, client: "QuietswapClient", context: CommandContext
+) -> tuple[tuple[DisplayToken, DisplayToken], Amounts]:
+    """Return tokens and amounts of a swap with ETH that was signed here. Raises QuoteDeclined."""
+    from quietswap.client.flows.trade import trade_of
+
+    terms = trade_of(client.orders, tx_hash).terms
+    sell, buy = (
+        replace(ETHER, raw=context.raw)
+        if is_ether(token)
+        else tokens.by_address(token, client, context)
+        for token in (terms.sell_token, terms.buy_token)
+    )
+    return (sell, buy), {"sell_amount": terms.sell_amount, "at_least": terms.at_least}
 
 
 def _share(text: str) -> Fraction | None:

@@ -1,6 +1,7 @@
 """Output of a quote, and of the transaction to sign."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from quietswap.cli.output.responsive_table import ResponsiveTable
 from quietswap.cli.output.text_table import text_table
 from quietswap.cli.output.tokens import ETHER, GWEI, WETH, DisplayToken
 from quietswap.rules.safety.loss import Loss, LossLevel, level_of, to_bps
+from quietswap.rules.trial.next_block import SLOT_S
 
 if TYPE_CHECKING:
     from quietswap.rules.contract.quotes import SwapQuoteResponse
@@ -139,7 +141,8 @@ def _missing(quote: "SwapQuoteResponse", sell: DisplayToken, *, approves: bool) 
     if issues.balance is not None and sell != ETHER:  # it is of the WETH that a wrap makes
         lines.append(f"balance: the wallet holds {sell.show(issues.balance.actual)}")
     if issues.allowance is not None and not approves:
-        allowed = sell.show(issues.allowance.actual)
+        moved = replace(WETH, raw=sell.raw) if sell == ETHER else sell
+        allowed = moved.show(issues.allowance.actual)
         lines.append(f"allowance: {issues.allowance.spender} may move {allowed}")
     if issues.gas is not None:
         held, needed = ETHER.show(issues.gas.actual), ETHER.at_most(issues.gas.needed, 6)
@@ -194,28 +197,24 @@ def _terms(
     return facts(*rows)
 
 
-def steps(
-    quote: "SwapQuoteResponse", sell: DisplayToken, buy: DisplayToken
-) -> tuple[RenderableType, list[list[str]]]:
-    """Return what is signed for a quote with ETH, in order, and the words of its commands."""
-    amount = sell.number(quote.sell_amount).replace(",", "")
-    raw = ["--raw"] if sell.raw else []
-    names, commands = ["swap"], [["swap", amount, _swapped(sell), _swapped(buy), *raw]]
-    if quote.issues.allowance is not None:
-        names.insert(0, "approve")
-    if sell == ETHER:
-        names.insert(0, f"wrap {sell.show(quote.sell_amount)}")
-        commands.insert(0, ["wrap", amount, *raw])
-    else:
-        names.append("unwrap what arrived")
-        commands.append(["unwrap", "AMOUNT", *raw])
-    text = f"{', '.join(names)}: {len(names)} signatures, each after the block of the one before"
-    return facts(("to sign", Text(text))), commands
+def missing_ether(wei: int, sell: DisplayToken) -> RenderableType:
+    """Return that the wallet holds too little ETH, in wei, for the wrap."""
+    text = f"balance: the wallet holds {sell.show(wei)}, too little to wrap"
+    return facts(("missing", Text(text, "yellow")))
 
 
-def _swapped(token: DisplayToken) -> str:
-    """Return the word of the token that is swapped for a token: of ETH its WETH."""
-    return WETH.word if token == ETHER else token.word
+def steps(quote: "SwapQuoteResponse", sell: DisplayToken) -> RenderableType:
+    """Return what is signed for a quote with ETH, in order."""
+    names = ["swap"] if quote.issues.allowance is None else ["approve", "swap"]
+    return steps_to_sign(("wrap", *names) if sell == ETHER else (*names, "unwrap"))
+
+
+def steps_to_sign(names: Sequence[str]) -> RenderableType:
+    """Return the steps of a plan with ETH, and how long they take at least."""
+    seconds = len(names) * SLOT_S
+    text = f"{', '.join(names)}: {len(names)} signatures, each after the block of the one before:"
+    text += f" {seconds} s at least, and nobody promises how long a block without a tip takes"
+    return facts(("to sign", Text(text)))
 
 
 def _impact(quote: "SwapQuoteResponse") -> Text:
@@ -258,16 +257,23 @@ def _reverts(quote: "SwapQuoteResponse") -> str:
 
 
 def to_sign(
-    params: "TransactionParams", target: str, nonce: Text, *, approval_wei: int = 0
+    params: "TransactionParams",
+    target: str,
+    nonce: Text,
+    *,
+    others: Mapping[str, int] | None = None,
 ) -> Table:
     """Return the fields of the transaction to sign; `target` names the called contract.
 
-    `approval_wei` is the maximum fee of the approvals before it, in wei; the shown fee includes it.
+    `others` is by its verb the maximum fee of what is signed beside it, in wei; the shown fee
+    includes it.
     """
-    cap = params.max_gas_cost + approval_wei
+    fees = {verb: wei for verb, wei in (others or {}).items() if wei}
+    cap = params.max_gas_cost + sum(fees.values())
     fee = f"at most {ETHER.at_most(cap, 6)}: {params.gas_limit:,} gas at"
     fee += f" {GWEI.at_most(params.max_fee_per_gas, 3)}, tip {params.max_priority_fee_per_gas}"
-    fee += f", and {ETHER.at_most(approval_wei, 6)} to approve" if approval_wei else ""
+    for verb, wei in fees.items():
+        fee += f", and {ETHER.at_most(wei, 6)} to {verb}"
     more = max(len(params.data) // 2 - 5, 0)
     call = params.data[:10] + (f" and {more:,} bytes" if more else "")
     return facts(

@@ -27,8 +27,9 @@ class DisplayToken:
 
     @property
     def word(self) -> str:
-        """What names the token in a command: a built-in symbol, or the address."""
-        return self.symbol if KNOWN.get(self.symbol) == self else self.address
+        """What names the token in a command: ETH, a built-in symbol, or the address."""
+        is_known = not self.address or KNOWN.get(self.symbol) == self
+        return self.symbol if is_known else self.address
 
     def show(self, amount: int) -> str:
         """Return an amount exactly, with its unit."""
