@@ -10,6 +10,7 @@ import pytest
 from quietswap.rules.orders.checks import CONTRACT_NOTE
 from quietswap.sandbox.contracts.pools import VYPER
 from tests.browser.browser import Browser, Page
+from tests.browser.keyboard import tab_to
 from tests.browser.locators import css, role
 from tests.browser.steps import (
     CONFIRM,
@@ -31,7 +32,6 @@ from tests.browser.steps import (
     state,
     to_wrap,
 )
-from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import HoldingWallet, HonestWallet
 from tests.e2e.conftest import Town, running_town
 from tests.e2e.serving import serving
@@ -108,6 +108,7 @@ def test_slippage_of_five_percent_is_confirmed_by_the_keyboard_alone(
     page.fill("You pay", "0.25")
     slippage(page, "5")
     page.see("You may lose 5.00 %", LOSS)
+    page.see("The price may fall by this much before the swap fails.", LOSS)
     page.see("Confirm the loss to go on", GO)
     looked_at(page)
     assert not is_on(page, REVIEW)

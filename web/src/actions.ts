@@ -31,7 +31,7 @@ export async function cancel({ connection, orders, placed, say }: Context, order
     const nonce = sentOf(order?.txHash)?.nonce ?? order?.nonce
     const faults = cancelFaults(transactionParams, connection.address, nonce)
     if (faults.length) return tell(`The cancel has ${faults.join(', ')}. Nothing was sent.`)
-    say('Confirm the cancel in your wallet: an empty transaction with the same nonce.')
+    say('Confirm the cancel in your wallet: an empty transaction that takes the place of the swap.')
     const sent = await alone(() => sendCancel(connection, transactionParams))
     if (sent) placed(sent)
     say('The cancel is under way. Whichever of the two is mined first decides.')

@@ -77,6 +77,15 @@ export const lossText = ({ causes }: Schemas['LossJudgement']): string =>
     .map(({ cause, bps }) => (bps === null ? '' : `${percent(bps)} `) + (LOSS_WORDS[cause] ?? readable(cause, SENTENCE)))
     .join(', ')
 
+const LOSS_MEANS: Readonly<Record<string, string>> = {
+  price_impact: ' The pools move against a swap of this size: a smaller one loses less.',
+  slippage: ' The price may fall by this much before the swap fails.',
+  gas: ' The network fee is the same for a larger amount.',
+}
+
+/** What the largest cause of a loss means for a person; '' where its name says it. */
+export const lossMeans = ({ causes: [first] }: Schemas['LossJudgement']): string => LOSS_MEANS[first?.cause ?? ''] ?? ''
+
 /** What used the nonce of an order; '' where nothing did, or the reason says it. */
 export function usedBy({ nonce, error }: Order, orders: readonly Order[]): string {
   const hash = /0x[0-9a-f]{64}/i.exec(error?.message ?? '')?.[0].toLowerCase()

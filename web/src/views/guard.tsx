@@ -7,7 +7,7 @@ import { type Loss, wholePercent, YES } from '../loss'
 import { readable, SENTENCE } from '../text'
 import { conversionOf, lossOf } from '../trade/plan'
 import type { Trade } from '../trade/machine'
-import { lossText } from '../words'
+import { lossMeans, lossText } from '../words'
 import { Message } from './parts'
 
 interface Props {
@@ -29,7 +29,7 @@ export function Guard({ trade, consent }: Props) {
       role="group"
       title={titleOf(loss, trade)}
     >
-      <p>{lossText(loss)}.</p>
+      <p>{lossText(loss)}.{lossMeans(loss)}</p>
       {isAsked && loss.level === 'confirm' && <Confirm loss={loss} trade={trade} consent={consent} />}
       {isAsked && loss.level === 'type' && <Type loss={loss} trade={trade} consent={consent} />}
     </Message>

@@ -117,7 +117,7 @@ export const Account = ({ connection, disconnect, close }: AccountProps) => (
 
 const DOWN = {
   away: ['This page cannot reach the service', 'What you see may be old. Nothing can be quoted or sent. It tries again every 3 s.'],
-  relay: ['The private relay does not answer', 'Swaps wait: nothing is sent in public instead. Prices and your orders go on. The page looks again every 3 s.'],
+  relay: ['The private relay does not answer', 'Swaps wait: nothing is sent in public instead. Your orders go on.'],
   node: ['The service’s Ethereum node does not answer', 'No quotes, and no order changes its state until it does. Orders already sent stay with the relay.'],
   sources: ['No source of routes answers', 'Swaps cannot be quoted until one does. Your orders go on.'],
 } as const
