@@ -22,6 +22,7 @@ from tests.browser.batching import (
     delegated_account,
 )
 from tests.browser.browser import Browser, Page
+from tests.browser.keyboard import tab_to
 from tests.browser.locators import css, role
 from tests.browser.steps import (
     CONFIRM,
@@ -38,7 +39,6 @@ from tests.browser.steps import (
     to_orders,
 )
 from tests.browser.steps import STATUS as SAID
-from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import REJECTED
 from tests.chain.test_simulate_batched import METAMASK, metamask_creation
 from tests.e2e.conftest import Town

@@ -8,8 +8,8 @@ import pytest
 
 from quietswap.service.server.routes import OPERATIONS
 from tests.browser.browser import Browser, Page
+from tests.browser.keyboard import tab_to
 from tests.browser.locators import css, role
-from tests.browser.test_accessible import tab_to
 from tests.browser.test_hostile import HTML
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient

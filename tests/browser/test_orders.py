@@ -6,6 +6,7 @@ from quietswap.rules.vendors import sushi
 from quietswap.sandbox.contracts import abi
 from quietswap.sandbox.contracts.pools import WETH
 from tests.browser.browser import Browser, Page
+from tests.browser.keyboard import tab_to
 from tests.browser.locators import css, label, role
 from tests.browser.steps import (
     FAULT,
@@ -21,7 +22,6 @@ from tests.browser.steps import (
     to_wrap,
     under_way,
 )
-from tests.browser.test_accessible import tab_to
 from tests.browser.wallets import HonestWallet, RejectingWallet
 from tests.e2e.conftest import Town
 from tests.e2e.test_refused_and_mined import FAULT as REFUSED

@@ -3,9 +3,12 @@
 The state is rendered once, and shown in each look.
 """
 
+import re
 from itertools import product
+from urllib.parse import urlsplit
 
 from tests.browser.browser import Browser, Page
+from tests.browser.keyboard import enter, focus_of, opens, reach, replaces, stays_inside, takes
 from tests.browser.locators import css, role
 from tests.browser.steps import (
     CONFIRM,
@@ -38,6 +41,7 @@ LOOKS = tuple(product((1280, 360), ("light", "dark")))
 _LOWEST, _LOWEST_BELOW_A_BANNER = 640, 680
 """CSS pixels: the button of the card ends above, in a phone's window that was not scrolled."""
 _BOTTOM = "Math.ceil(document.querySelector('.card .go').getBoundingClientRect().bottom + scrollY)"
+_MOVING = "document.getAnimations().filter(({ playState }) => playState === 'running').length"
 _TEXT = "document.documentElement.style.fontSize"
 _SIZE = "getComputedStyle(document.querySelector('main')).fontSize"
 _ICON = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>"
@@ -64,6 +68,7 @@ def in_each_look(page: Page, name: str) -> None:
         page.look(width, scheme)
         assert page.axe() == [], (name, width, scheme)
         assert page.overflow() <= 0, (name, width)
+        assert page.call("evaluate", expression=_MOVING) == 0, f"{name}: reduced motion"
         assert page.count(css("main .go")) <= 1, f"{name}: one primary button"
     page.call("evaluate", expression=f"{_TEXT} = '200%'")
     assert page.call("evaluate", expression=_SIZE) == "32px", "the page follows the browser's size"
@@ -248,4 +253,131 @@ def test_a_cancelled_swap(browser: Browser, town: Town, desk: ApiClient) -> None
     page.wait(css(".order[data-status=cancelled]"))
     seen(page, "order")
     back(page)
+    page.close()
+
+
+def test_the_way_to_a_swap_by_keyboard(browser: Browser, town: Town, desk: ApiClient) -> None:
+    wallet = HoldingWallet(town, desk.wallet(), "eth_sendTransaction", signs=True)
+    page = browser.page({"w": wallet, "v": HonestWallet(town, desk.wallet())}, width=1280)
+    page.goto(f"{town.facts['baseUrl']}/?amount=1.5")
+    page.see("Indicative: not simulated yet")
+    state(page, "first")
+    fits(page, below_a_banner=True)  # beside the headline
+    assert page.focused()["tag"] == "BODY", "the amount has not the focus at first"
+    sets_up_by_keyboard(page)
+    page.see("Step 1 of 3: wrap 1.5 ETH", GO)
+    state(page, "eth")
+    for opener in ("^0x", "^Private", "^Slippage"):
+        opens(page, opener)
+    takes(page, "ETH", "WETH")
+    page.see("Approve exactly 1.5 WETH", GO)
+    state(page, "approve")
+    assert all(map(re.match, FORM, tab_order(page))), tab_order(page)
+    reach(page, "You pay")
+    page.press("Enter")
+    assert "eth_sendTransaction" not in wallet.asked, "Enter in the amount asks no wallet"
+    enter(page, "Approve exactly 1.5 WETH")
+    page.see("Review swap", GO)
+    reach(page, "You pay")
+    page.press("Enter")  # as the card's button, which asks no wallet yet
+    state(page, "review")
+    assert focus_of(page)["tag"] == "H2"
+    stays_inside(page)
+    wallet.holds = True
+    enter(page, CONFIRM)
+    state(page, "signing")
+    page.press("Escape")
+    page.wait(css("dialog"), "detached")
+    page.see("Waiting for your signature…", GO)
+    with desk.no_blocks():
+        wallet.decide.set()
+        under_way(page)
+        state(page, "order")
+        reach(page, "Speed up")
+        reach(page, "Cancel swap")
+    confirmed(page, "swap")
+    assert page.focused()["tag"] != "BODY"
+    assert len(wallet.sent) == 2, "an approval and a swap"
+    enter(page, "^Orders")
+    state(page, "orders")
+    enter(page, r"^1\.5\sWETH")
+    page.wait(css(".hist details[open] .line"))
+    enter(page, "Swap")
+    enter(page, "New swap")
+    page.wait(GO)
+    assert page.hosts() == [urlsplit(town.facts["baseUrl"]).netloc], "nobody else was asked"
+    page.close()
+
+
+FORM = [
+    "quietswap", "Swap", "Orders", "Private", "0x", "Slippage", "You pay", "WETH", "25 %", "50 %",
+    "Max", "$", "USDC", "1 WETH =",
+]  # fmt: skip
+"""The controls from the top, before the button of the card."""
+
+
+def tab_order(page: Page) -> list[str]:
+    """Return the names of the first controls as Tab goes through them from the top."""
+    page.call("evaluate", expression="document.querySelector('.brand').focus()")
+    names = []
+    for _ in range(len(FORM)):
+        names.append(page.focused()["name"])
+        page.press("Tab")
+    assert page.focused()["name"].startswith("Approve exactly"), "then the button of the card"
+    return names
+
+
+def sets_up_by_keyboard(page: Page) -> None:
+    """Choose a wallet and let it send privately."""
+    enter(page, "Connect wallet")
+    state(page, "wallets")
+    assert page.focused()["name"].startswith("WW Wallet"), "the first wallet"
+    page.press("Escape")
+    page.wait(css("dialog"), "detached")
+    assert page.focused()["name"] == "Connect wallet"
+    page.press("Enter")
+    page.wait(css("dialog .it"))
+    page.press("Enter")
+    page.wait(role("button", "Set up private sending"))
+    enter(page, "Set up private sending")
+    state(page, "set-up")
+    assert focus_of(page)["tag"] == "H2"
+    enter(page, "Add it in my wallet")
+    page.wait(PRIVATE)
+    assert page.focused()["tag"] != "BODY"
+
+
+def test_what_stands_in_the_way_by_keyboard(browser: Browser, town: Town, desk: ApiClient) -> None:
+    page = private(browser, town, HonestWallet(town, owes_a_reset(desk)))
+    enter(page, "^Slippage")
+    reach(page, "Slippage in percent")
+    replaces(page, "5")
+    page.press("Escape")
+    reach(page, "You pay")
+    replaces(page, "1")
+    page.see("Confirm the loss to go on", GO)
+    state(page, "guard")
+    reach(page, "^Yes, swap although")
+    page.press("Space")
+    page.see("Review swap", GO)
+    reach(page, "Review swap")
+    for relay in ("relay", "backup_relay"):
+        town.fault(relay, "down")
+    try:
+        page.see("Waiting for the private relay…", GO)
+        state(page, "down")
+        assert page.focused()["name"] == "Waiting for the private relay…", "off, and with the focus"
+        page.press("Enter")
+    finally:
+        town.heal("relay", "backup_relay")
+    page.wait(FAULT, "detached")
+    takes(page, "WETH", "ETH")
+    takes(page, "USDC", "WETH")
+    page.see("Wrap 1 ETH", GO)
+    state(page, "wrap")
+    reach(page, "Wrap 1 ETH")
+    page.goto(f"{town.facts['baseUrl']}/?sell=USDT&buy=DAI&amount=500")
+    page.see("Step 1 of 3: reset the old 0.000001 USDT", GO)
+    state(page, "reset")
+    reach(page, "^Step 1 of 3: reset the old")
     page.close()
