@@ -14,9 +14,11 @@ from quietswap.rules.tokens.token_list import ListedToken, TokenCatalogue
 from quietswap.service.api.operation import ApiOptions
 from quietswap.service.clients.credentials import hash_secret, new_operator
 from quietswap.service.operator.page import OperatorOptions
+from quietswap.service.orders.inclusion import GetInclusion
 from quietswap.service.server.app import create_api
 from quietswap.service.server.operator_view import operator_parts
 from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.inclusion import InclusionStore
 from quietswap.service.storage.rate_limits import MemoryRateStore
 from tests import loopback
 from tests.api.scripted_use_cases import HandClock, ScriptedUseCases
@@ -86,6 +88,7 @@ async def visit(office: Office, clock: HandClock) -> AsyncIterator[Visit]:
             audit_file=str(office.audit_file),
             guesses=guesses,
             is_stopping=lambda: office.is_stopping,
+            inclusion=GetInclusion(InclusionStore(office.storage.database), {}, clock),
         )
         inside = ScriptedUseCases(clock).use_cases()
         app = create_api(inside, ApiOptions(), clock, operator=(parts, chosen))

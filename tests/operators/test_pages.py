@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.chain.received import Refund, RefundStatus
 from quietswap.rules.clients import ApiKey, AuditEntry, Client, ClientLimits
 from quietswap.rules.operator.figures import BUCKET_MS, Figure, Measure
@@ -196,6 +197,34 @@ async def test_relay_in_numbers(office: Office, desk: httpx.AsyncClient) -> None
         "refunded 1: paid 1 (33.3 % of mined)",
     ):
         assert said in page, said
+
+
+async def test_the_record_of_inclusion_is_a_picture_and_a_table(
+    office: Office, desk: httpx.AsyncClient
+) -> None:
+    empty = text_of(await desk.get("/operator/relay"))
+    assert "not known yet: fewer than 20 orders" in empty
+    office.clock.ms += 61_000
+    facts = BlockFacts(3, 9_950, "Titan")
+    for number in range(20):
+        block = Inclusion(
+            102 if number else 110, "0xblock", 1, 3, office.clock.now_ms(), True, facts=facts
+        )
+        mined = stored_at(
+            office, number, inclusion=block, submitted_head=101, fee_cap=4, priority_fee=0,
+            status=OrderStatus.CONFIRMED,
+        )  # fmt: skip
+        await add(office, mined)
+    answer = await desk.get("/operator/relay")
+    page = text_of(answer)
+    for said in (
+        "usually within 1 block (12 seconds), nine of ten within 1 block (12 seconds)",
+        "next block 19 (95.0 %) 2 blocks 0 (0 %) to 5 blocks 0 (0 %) to 25 blocks 1 (5.0 %)",
+        "all 20 1 / 1 / 9 blocks 95.0 % 75 / 75 % 100 / 100 %",
+        "endpoint noreverts, tip none 20", "relay tier 2 20", "builder Titan 20",
+    ):  # fmt: skip
+        assert said in page, said
+    assert 'd="M0,0H95.00V1H0Z" class="good"' in answer.text
 
 
 async def test_node_in_numbers(office: Office, desk: httpx.AsyncClient) -> None:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from quietswap.rules.chain.block_facts import BlockFacts
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.service import observe
 from tests.orders.tracking import Scene, open_scene
@@ -72,6 +73,28 @@ async def test_an_order_is_measured_once_it_is_mined_and_once_it_is_confirmed(
         "quietswap_order_delivered_bps": (1, 0),  # a histogram of negative values has no sum
     }
     assert [below(bps) - was for bps, was in zip(BOUNDS, bounds, strict=True)] == [0, 1]
+
+
+async def test_what_the_block_says_is_measured(scene: Scene) -> None:
+    labels = {"tier": "2"}
+    names = {
+        "quietswap_order_builders_total": {"builder": "Titan"},
+        "quietswap_order_base_fee_ratio_sum": labels,
+        "quietswap_order_block_fullness_ratio_sum": labels,
+    }
+
+    def values() -> list[float]:
+        return [observe.registry.get_sample_value(*each) or 0.0 for each in names.items()]
+
+    before = values()
+    order = await scene.order(submitted_at_ms=scene.clock.now_ms(), fee_cap=4)
+    scene.chain.block_facts = BlockFacts(3, 5_000, "Titan")
+    await scene.mine(Tx.of(order), blocks=3)
+    scene.chain.block_facts = None
+    unknown = await scene.order(submitted_at_ms=scene.clock.now_ms(), fee_cap=4)
+    await scene.mine(Tx.of(unknown), blocks=3)
+    gained = [late - early for late, early in zip(values(), before, strict=True)]
+    assert gained == [1, 0.75, 0.5]
 
 
 async def test_an_order_that_reverts_is_mined_and_not_confirmed(scene: Scene) -> None:

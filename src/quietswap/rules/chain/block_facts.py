@@ -15,6 +15,11 @@ class BlockFacts:
     builder: str
 
 
+def fee_bps(base_fee: int, fee_cap: int) -> int | None:
+    """Return a base fee against a fee cap in basis points, rounded down; None for a cap of 0."""
+    return base_fee * BPS // fee_cap if fee_cap else None
+
+
 def block_facts(
     base_fee: int, gas_used: int, gas_limit: int, extra_data: bytes, fee_recipient: str | None
 ) -> BlockFacts | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from quietswap.rules.amounts import BPS
+from quietswap.rules.chain.block_facts import fee_bps
 from quietswap.rules.chain.builders import UNKNOWN as UNKNOWN_BUILDER
 from quietswap.rules.operator.figures import tip_class
 from quietswap.rules.orders.statistics import percentiles
@@ -58,9 +58,7 @@ class StoredInclusion(NamedTuple):
 
 def mined_order(row: StoredInclusion, relay: str) -> MinedOrder:
     """Return the order of a row. The block after its acceptance is the first one it waits for."""
-    cap, base_fee, fee_bps = int(row.fee_cap or 0), row.base_fee, None
-    if cap and base_fee is not None:
-        fee_bps = int(base_fee) * BPS // cap
+    has_fee = row.base_fee is not None
     return MinedOrder(
         row.block_number,
         max(row.block_number - row.head, 1),
@@ -68,7 +66,7 @@ def mined_order(row: StoredInclusion, relay: str) -> MinedOrder:
         relay,
         tip_class(None if row.priority_fee is None else int(row.priority_fee)),
         row.builder or UNKNOWN_BUILDER,
-        fee_bps,
+        fee_bps(int(row.base_fee or 0), int(row.fee_cap or 0)) if has_fee else None,
         row.fullness_bps,
     )
 

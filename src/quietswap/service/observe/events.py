@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import perf_counter
 
+from quietswap.rules.amounts import BPS
+from quietswap.rules.chain.block_facts import BlockFacts, fee_bps
 from quietswap.rules.operator.figures import UNKNOWN_TIP, Measure
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.service.observe import metrics
@@ -124,13 +126,21 @@ def order_mined(
     delivered_bps: int | None,
     endpoint: str = "",
     tip: str = UNKNOWN_TIP,
+    facts: BlockFacts | None = None,
+    fee_cap: int = 0,
 ) -> None:
     """A block included an order, this long after the relay accepted it; None: not known.
 
     `level` are the tiers of the relays that had it, `endpoint` is the relay's, `tip` the class of
-    the highest priority fee.
+    the highest priority fee. `facts` are those of the block, `fee_cap` in wei is 0 if not known.
     """
     name = source or "none"
+    if facts is not None:
+        metrics.order_builders(facts.builder).inc()
+        metrics.fullness_ratio(level).observe(facts.fullness_bps / BPS)
+        share_bps = fee_bps(facts.base_fee, fee_cap)
+        if share_bps is not None:
+            metrics.base_fee_ratio(level).observe(share_bps / BPS)
     if blocks is not None:
         metrics.inclusion_blocks(name, level).observe(blocks)
         count(Measure.INCLUSION_BLOCKS, endpoint, tip, blocks)

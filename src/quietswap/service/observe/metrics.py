@@ -33,6 +33,7 @@ _TO_CONFIRM = (6.0, 12.0, 24.0, 36.0, 48.0, 60.0, 90.0, 120.0, 180.0, 300.0, 600
 """Seconds. A slot takes 12; by default an order expires after 1800."""
 
 _BLOCKS = (1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 55.0, 89.0, 150.0)
+_RATIOS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 _PLACES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 _DELIVERED = (-1000.0, -100.0, -50.0, -20.0, -10.0, -5.0, -1.0, 0.0, 5.0, 10.0, 50.0, 100.0)
 """Basis points; below zero means less than the quote."""
@@ -139,6 +140,16 @@ inclusion_seconds = _histograms(
     "Time from the relay's acceptance to the block",
     "source tier",
     buckets=_TO_CONFIRM,
+)
+order_builders = _counters("order_builders", "Orders in a block by the block's builder", "builder")
+base_fee_ratio = _histograms(
+    "order_base_fee_ratio",
+    "Base fee of its block against the order's fee cap",
+    "tier",
+    buckets=_RATIOS,
+)
+fullness_ratio = _histograms(
+    "order_block_fullness_ratio", "Gas used of the gas limit of its block", "tier", buckets=_RATIOS
 )
 delivered_bps = _histograms(
     "order_delivered_bps",

@@ -11,6 +11,7 @@ from quietswap.service.operator.act import OperatorActions
 from quietswap.service.operator.find_orders import FindOrders
 from quietswap.service.operator.read_figures import ReadFigures
 from quietswap.service.operator.sessions import OperatorSessions
+from quietswap.service.orders.inclusion import GetInclusion
 from quietswap.service.storage.audit_log import AuditStore
 from quietswap.service.storage.operator_view import OperatorSearch
 from quietswap.service.storage.paused_sources import PausedSourceStore
@@ -30,3 +31,4 @@ class OperatorParts:
     health: Callable[[], Awaitable[Health]]
     guesses: RateStore
     is_stopping: Callable[[], bool]
+    inclusion: GetInclusion

@@ -27,6 +27,7 @@ from quietswap.rules.orders.order import OrderEventType
 from quietswap.service.base.clock import Clock
 from quietswap.service.operator import chart, common_charts
 from quietswap.service.operator.act import ActionRefused, ActionUnrecorded
+from quietswap.service.operator.inclusion_record import inclusion_record
 from quietswap.service.operator.node_rows import node_rows
 from quietswap.service.operator.operator_parts import OperatorParts
 from quietswap.service.operator.overview_stats import LONG_OPEN_MS, MOST_LAG, stats
@@ -180,8 +181,10 @@ class Views:
 
     async def _relay(self, request: PageRequest) -> Response:
         hours = _hours(request)
-        window, reports = await gather(
-            self.parts.figures(_RELAY, hours), self.parts.figures.reports()
+        window, reports, included = await gather(
+            self.parts.figures(_RELAY, hours),
+            self.parts.figures.reports(),
+            self.parts.inclusion(-(-hours // _DAY_H)),
         )
         relay_names = {name for one in reports for name in one.state.get("relays", ())}
         return page(
@@ -211,6 +214,7 @@ class Views:
                 ),
             ],
             inclusion=_inclusion(window),
+            inclusion_record=inclusion_record(included),
             orders_chart=common_charts.orders_chart(window),
             ends=_ends(window),
         )

@@ -77,6 +77,8 @@ def _observe_inclusion(order: Order, block: Inclusion) -> None:
         delivered_bps=bps,
         endpoint=order.endpoint_type,
         tip=tip_class(order.priority_fee),
+        facts=block.facts,
+        fee_cap=order.fee_cap or 0,
     )
 
 

@@ -25,6 +25,7 @@ from quietswap.service.operator.operator_parts import OperatorParts
 from quietswap.service.operator.page import OperatorOptions
 from quietswap.service.operator.read_figures import ReadFigures
 from quietswap.service.operator.sessions import OperatorSessions
+from quietswap.service.orders.inclusion import GetInclusion
 from quietswap.service.server import token_catalogue
 from quietswap.service.server.container import Container
 from quietswap.service.server.readiness import tracker_role
@@ -71,6 +72,7 @@ def operator_view(
         audit_file=settings.observe.audit_file,
         guesses=parts.use.guesses,
         is_stopping=lambda: parts.feed.is_stopping,
+        inclusion=parts.use.inclusion,
     )
     return parts_of_view, options
 
@@ -84,6 +86,7 @@ def operator_parts(
     audit_file: str | None,
     guesses: RateStore,
     is_stopping: Callable[[], bool],
+    inclusion: GetInclusion,
 ) -> OperatorParts:
     """Return what the operator view reads and does on a database."""
     search = OperatorSearch(storage.database)
@@ -105,6 +108,7 @@ def operator_parts(
         health,
         guesses,
         is_stopping,
+        inclusion,
     )
 
 
