@@ -19,7 +19,7 @@ from tests.patient import open_storage
 from tests.spec.api_client import TERMINAL, ApiClient
 from tests.waiting import wait_until
 
-SWAPS = examples(200, short=40)
+SWAPS = examples(300, short=40)
 WALLETS = 10
 OF_THE_FIRST = (
     "", "lose", "answer_lost", "already_known", "refund:0.01", "false_refund:0.02",
@@ -55,12 +55,18 @@ def post(desk: ApiClient, wallet: LocalAccount) -> Swap:
     return Swap(wallet, found["orderId"], found["txHash"], head, is_taken)
 
 
+BUILDERS = {"0x4838B106FCe9647Bdf1E7877BF73cE8B0BAD5f97": "Titan", "0x" + "b1" * 20: "unknown"}
+"""Fee recipients of blocks, for one round of swaps after the other, and the builders' names."""
+
+
 def rounds(desk: ApiClient) -> list[Swap]:
     """Return the swaps of all rounds, each mined or refused."""
+    recipients = cycle(BUILDERS)
     wallets = [desk.wallet() for _ in range(WALLETS)]
     faults, swaps = cycle(OF_THE_FIRST), list[Swap]()
     for number in range(SWAPS // WALLETS):
         of_round = []
+        desk.rpc("anvil_setCoinbase", next(recipients))
         for wallet, fault in zip(wallets, faults, strict=False):
             if fault:
                 desk.town.fault("relay", fault)
@@ -160,6 +166,56 @@ def reported(desk: ApiClient) -> dict[str, Any]:
     }
 
 
+def inclusion_of_the_chain(desk: ApiClient, swaps: list[Swap]) -> dict[str, Any]:
+    """Return what GET /api/v1/inclusion has to say of mined swaps that a relay took."""
+    relays = received(desk)
+    heads = taken_later(desk, [swap.order_id for swap in swaps if not swap.is_taken])
+    groups = defaultdict[tuple[str, str], list[tuple[int, int, int]]](list)
+    for swap in swaps:
+        receipt = desk.rpc("eth_getTransactionReceipt", swap.tx_hash)
+        taken_at = swap.head if swap.is_taken else heads[swap.order_id]
+        if receipt is None or taken_at is None:
+            continue
+        block = desk.rpc("eth_getBlockByHash", receipt["blockHash"], False)
+        cap = desk.rpc("eth_getTransactionByHash", swap.tx_hash)["maxFeePerGas"]
+        base_fee, used, limit = (
+            int(block[name], 16) for name in ("baseFeePerGas", "gasUsed", "gasLimit")
+        )
+        waited = max(int(block["number"], 16) - taken_at, 1)
+        figures = waited, base_fee * 10_000 // int(cap, 16), used * 10_000 // limit
+        builders = {address.lower(): name for address, name in BUILDERS.items()}
+        for kind, name in (
+            ("all", ""),
+            ("relays", NAMES[relays.get(swap.tx_hash, RELAYS[:1])]),
+            ("builders", builders[block["miner"].lower()]),
+        ):
+            groups[kind, name].append(figures)
+    return {
+        " ".join(key): [
+            (found.count, found.p50, found.p90, found.p99)
+            for values in zip(*members, strict=True)
+            if (found := percentiles(Counter(values)))
+        ]
+        for key, members in groups.items()
+    }
+
+
+def inclusion_reported(desk: ApiClient) -> dict[str, Any]:
+    """Return the same from GET /api/v1/inclusion."""
+    report = desk.api.get("/api/v1/inclusion", params={"days": 1}).json()["data"]
+    [endpoint] = report["groups"]
+    assert (endpoint["tip"], report["complete"]) == ("none", True)
+    assert endpoint["blocks"]["count"] == report["orders"]
+    rows = {"all ": endpoint}
+    rows |= {
+        f"{kind} {row['name']}": row for kind in ("relays", "builders") for row in report[kind]
+    }
+    return {
+        name: [tuple(row[of].values()) for of in ("blocks", "baseFeeBps", "fullnessBps")]
+        for name, row in rows.items()
+    }
+
+
 @pytest.mark.timeout(900)
 def test_the_report_of_many_swaps_is_that_of_the_chain(town: Town, tmp_path: Path) -> None:
     with running(town, tmp_path, QUOTES__SOURCES="sushi", SERVER__RATE_LIMIT="1000000") as (
@@ -183,4 +239,7 @@ def test_the_report_of_many_swaps_is_that_of_the_chain(town: Town, tmp_path: Pat
         assert sum(group["orders"] for group in found.values()) == len(swaps)
         assert sum(group["paid"] for group in found.values()) > 0
         assert sum(group["failed"] + group["cancelled"] for group in found.values()) > 0
+        included = inclusion_reported(desk)
+        assert included == inclusion_of_the_chain(desk, swaps)
+        assert included.keys() >= {"all ", "relays MEV Blocker", "builders Titan"}
         assert desk.town.control.get("/mempool-leaks").json()["leaks"] == []
