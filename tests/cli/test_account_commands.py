@@ -225,6 +225,14 @@ def test_one_order(quietswap: Quietswap, service: FakeService) -> None:
     assert quietswap("history", "--follow").exit_code == 2
 
 
+def test_an_open_order_says_how_long_orders_wait(
+    quietswap: Quietswap, service: FakeService
+) -> None:
+    service.next("status", at(OrderStatus.MINING))
+    result = quietswap("history", "--order", "ord_1")
+    assert "in a block  not known yet: fewer than 20 orders" in result.stdout
+
+
 def test_following_an_order_again(quietswap: Quietswap, service: FakeService) -> None:
     service.next("status", at(OrderStatus.MINING), at(OrderStatus.FAILED), at(OrderStatus.MINING))
     follow = ("history", "--order", "ord_1", "--follow", "--poll", "0.2")

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from quietswap.rules.errors.base import NotFound
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_servers import FakeService, Reply
+from tests.client.fake_servers import FakeService, Reply, refused
 
 
 def told(text: str) -> str:
@@ -109,3 +110,28 @@ def test_a_declined_swap_names_options_in_text_and_json(
         assert says in message
         assert re.findall("[a-z]+_[a-z]+", message) == []
     assert node.sent == []
+
+
+USUAL = "usually within 2 blocks (24 seconds), nine of ten within 5 blocks (60 seconds)"
+
+
+def wait_of(service: FakeService, usual: str) -> None:
+    reply = service._usual("inclusion", None)  # type: ignore[arg-type]
+    reply.body["data"]["usualWait"] = usual
+    service.next("inclusion", reply)
+
+
+def test_a_quote_says_how_long_orders_wait(quietswap: Quietswap, service: FakeService) -> None:
+    wait_of(service, USUAL)
+    assert f"in a block {USUAL}" in told(quietswap("quote", "1", "WETH", "USDC").stdout)
+    assert "in a block not known yet" in told(quietswap("quote", "1", "WETH", "USDC").stdout)
+
+
+def test_a_quote_needs_no_record_of_a_service(quietswap: Quietswap, service: FakeService) -> None:
+    """An older service has none; with --json none is asked for."""
+    service.next("inclusion", refused(NotFound(path="/api/v1/inclusion")))
+    result = quietswap("quote", "1", "WETH", "USDC")
+    assert (result.exit_code, "in a block" in result.stdout) == (0, False)
+    asked = len(service.asked)
+    assert quietswap("quote", "1", "WETH", "USDC", "--json").exit_code == 0
+    assert [each.path for each in service.asked[asked:]].count("/api/v1/inclusion") == 0

@@ -19,6 +19,7 @@ from msgspec import structs
 
 from quietswap.rules.contract.errors import status_of
 from quietswap.rules.errors.base import NotFound, RequestError
+from quietswap.rules.operator.inclusion import inclusion_report
 from quietswap.rules.orders.order import Inclusion, Order, OrderStatus
 from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.orders.request import SubmittedSwap, SubmittedWrap
@@ -28,6 +29,7 @@ from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.address import Address
 from quietswap.service.api.json import error_envelope
+from quietswap.service.orders.http_statistics import inclusion_response
 from tests.api import scripted_use_cases
 from tests.api.scripted_tokens import TOKEN_ANSWERS
 from tests.api.scripted_use_cases import ROUTER, WALLET, wrap_quote
@@ -206,6 +208,9 @@ class FakeService:
             return ok(orders.order_history_response(page, 2, 0))
         if made := TOKEN_ANSWERS.get(name) or {"usage": usage_answer}.get(name):
             return ok(made())
+        if name == "inclusion":
+            report = inclusion_response(inclusion_report([], 0, 0, NOW_MS))
+            return ok(msgspec.to_builtins(report))
         if name == "wrap info":
             held = WrapBalances("Wrapped Ether", "WETH", 5 * ETHER, ETHER // 2)
             return ok(wraps.wrap_info_response(held))
@@ -225,6 +230,7 @@ def _name(asked: Asked) -> str:
         "/api/v1/mev/wrap/quote": "wrap quote",
         "/api/v1/mev/wrap/order": "wrap order",
         "/api/v1/mev/usage": "usage",
+        "/api/v1/inclusion": "inclusion",
     }
     names |= {path: path.split("/")[3] for path in ("/api/v1/price", "/api/v1/tokens")}
     if "/balances/" in asked.path:

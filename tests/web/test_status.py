@@ -2,13 +2,17 @@
 
 import pytest
 
-from quietswap.rules.operator.figures import Figure, Measure, tip_class
-from quietswap.rules.operator.operators import Health, ProcessReport
+from quietswap.rules.operator.operators import Health
+from quietswap.rules.orders.order import OrderStatus
 from quietswap.rules.orders.statistics import Percentiles
 from quietswap.service.base.clock import SystemClock
+from quietswap.service.orders.inclusion import GetInclusion
 from quietswap.service.server.web import web_options
 from quietswap.service.settings import Settings
 from quietswap.service.storage.factory import Storage
+from quietswap.service.storage.inclusion import InclusionStore
+from tests.storage.examples import an_event, an_order
+from tests.stored_orders import inclusion
 from tests.web.conftest import Open, healthy
 
 STATUS = "/web/status"
@@ -37,26 +41,28 @@ async def test_what_is_down_is_told_without_its_reason(visit: Open, part: str) -
 
 async def test_the_record_hides_how_many_orders_there_were(visit: Open) -> None:
     async def inclusion() -> Percentiles:
-        return Percentiles(2_345, 24, 60, 300)
+        return Percentiles(2_345, 2, 5, 25)
 
     told = (await visit(inclusion=inclusion).get(STATUS)).json()["data"]["inclusion"]
-    assert told == {"orders": 100, "days": 7, "halfS": 24, "mostS": 60}
+    assert told == {
+        "orders": 100, "days": 7, "halfBlocks": 2, "mostBlocks": 5, "halfS": 24, "mostS": 60,
+    }  # fmt: skip
 
 
-async def test_the_record_is_of_transactions_without_a_tip(storage: Storage) -> None:
+@pytest.mark.parametrize("orders", [19, 20])
+async def test_the_record_is_of_orders_without_a_tip(storage: Storage, orders: int) -> None:
     clock = SystemClock()
-    options = web_options(Settings(), storage, clock, healthy)
+    for number in range(orders + 30):
+        block = inclusion(block_number=104, block_time_ms=clock.now_ms())
+        order = an_order(
+            status=OrderStatus.CONFIRMED, inclusion=block, fee_cap=10**10,
+            submitted_head=100 if number < orders else 1, priority_fee=0 if number < orders else 1,
+        )  # fmt: skip
+        await storage.orders.add(order, an_event(order))
+    report = GetInclusion(InclusionStore(storage.database), {}, clock)
+    options = web_options(Settings(), storage, clock, healthy, report=report)
     assert options is not None
-    assert await options.inclusion() is None
-    counted = {
-        Figure(Measure.INCLUSION_S, "noreverts", tip_class(0), 12): 6,
-        Figure(Measure.INCLUSION_S, "fullprivacy", tip_class(0), 72): 4,
-        Figure(Measure.INCLUSION_S, "noreverts", tip_class(10**9), 3): 90,
-    }
-    await storage.figures.record(counted, ProcessReport("one", clock.now_ms(), 1, {}))
-    later = web_options(Settings(), storage, clock, healthy)
-    assert later is not None
-    assert await later.inclusion() == Percentiles(10, 12, 72, 72)
+    assert await options.inclusion() == (None if orders < 20 else Percentiles(20, 4, 4, 4))
 
 
 async def test_another_origin_learns_nothing(visit: Open) -> None:

@@ -134,6 +134,8 @@ export interface Session {
 export interface Inclusion {
   orders: number
   days: number
+  halfBlocks: number
+  mostBlocks: number
   halfS: number
   mostS: number
 }

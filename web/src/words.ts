@@ -60,9 +60,9 @@ export const relayAnswered = (answer: string): string => `The relay's last answe
 /** How long transactions without a tip took here; undefined without a record. */
 export function expected(record: Inclusion | null | undefined): string {
   if (!record) return 'not known yet'
-  const { orders, days, halfS, mostS } = record
-  const count = orders === 1 ? 'the one order' : `${orders} orders`
-  return `half within ${halfS} s, nine of ten within ${mostS} s, no tip (${count} of the last ${days} days)`
+  const { orders, days, halfBlocks, mostBlocks, halfS, mostS } = record
+  const within = (blocks: number, seconds: number): string => `${blocks} ${blocks === 1 ? 'block' : 'blocks'} (${seconds} s)`
+  return `usually within ${within(halfBlocks, halfS)}, nine of ten within ${within(mostBlocks, mostS)}; ${orders} orders of ${days} days, no tip`
 }
 
 /** Seconds for people. */

@@ -10,7 +10,7 @@ import msgspec
 
 from quietswap.client.errors import ServiceUnreachable, UnexpectedResponse, error_from_body
 from quietswap.client.wire import convert, parse
-from quietswap.rules.contract import orders, tokens, wraps
+from quietswap.rules.contract import exports, orders, tokens, wraps
 from quietswap.rules.contract.clients import UsageEnvelope, UsageResponse
 from quietswap.rules.contract.errors import ErrorEnvelope
 from quietswap.rules.contract.quotes import PriceEnvelope, PriceResponse, StreamedRoute
@@ -102,6 +102,11 @@ def order_history(
     query |= {} if kind is None else {"kind": kind}
     query |= {} if as_of is None else {"asOf": str(as_of)}
     return ApiCall("GET", path, orders.OrderHistoryEnvelope, query=query)
+
+
+def inclusion(days: int) -> ApiCall[exports.InclusionResponse]:
+    query = {"days": str(days)}
+    return ApiCall("GET", "/api/v1/inclusion", exports.InclusionEnvelope, query=query)
 
 
 def usage() -> ApiCall[UsageResponse]:

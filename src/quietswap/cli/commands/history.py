@@ -91,6 +91,7 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
     from quietswap.cli.output import order_end
     from quietswap.cli.output.order_progress import OrderProgress
     from quietswap.cli.output.orders import order_details
+    from quietswap.cli.output.quote import facts, usual_wait
     from quietswap.client import OrderStillOpen, PollingPolicy, ServiceUnreachable
 
     progress, seen = OrderProgress(context.screen), list["OrderStatusResponse"]()
@@ -118,6 +119,8 @@ def _one(context: CommandContext, order_id: str, poll: float, *, follow: bool) -
             progress.stop()
         if context.result(order_end.members(end)):
             context.screen.print(order_details(end.record, client, context, end))
+            if not end.is_final and (wait := usual_wait(client)) is not None:
+                context.screen.print(facts(("in a block", wait)))
         if follow and end.may_be_mined:
             context.say("To check it again:", "yellow")
             context.again("history", "--order", order_id, "--follow")

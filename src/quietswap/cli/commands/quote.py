@@ -33,7 +33,7 @@ def quote(
     What to sell so that at least an amount arrives: quietswap quote WETH --receive 1000 USDC
     """
     from quietswap.cli.options.trade import amounts_of, token_of, token_pair
-    from quietswap.cli.output.quote import missing_ether, steps, whole_quote
+    from quietswap.cli.output.quote import facts, missing_ether, steps, usual_wait, whole_quote
     from quietswap.cli.output.tokens import ETHER
     from quietswap.client.flows.quote_checks import SwapRequest
     from quietswap.client.flows.quoting import judge_quote
@@ -50,9 +50,12 @@ def quote(
         swap_quote = client.quote(request)
         is_wrapped = selling == ETHER and not context.as_json
         ether = client.wrap_info(owner).balances.eth.wei if is_wrapped else swap_quote.sell_amount
+        wait = None if context.as_json else usual_wait(client)
     if context.result(swap_quote):
         loss = judge_quote(swap_quote, slippage_bps)
         context.screen.print(whole_quote(swap_quote, selling, buying, loss))
+        if wait is not None:
+            context.screen.print(facts(("in a block", wait)))
         if ETHER in (selling, buying):
             if ether < swap_quote.sell_amount:
                 context.screen.print(missing_ether(ether, selling))

@@ -1,6 +1,7 @@
 """Output of a quote, and of the transaction to sign."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
@@ -15,10 +16,14 @@ from quietswap.cli.output.local_time import when
 from quietswap.cli.output.responsive_table import ResponsiveTable
 from quietswap.cli.output.text_table import text_table
 from quietswap.cli.output.tokens import ETHER, GWEI, WETH, DisplayToken
+from quietswap.client import api_calls
+from quietswap.client.errors import ClientError
+from quietswap.client.flows.effects import perform
 from quietswap.rules.safety.loss import Loss, LossLevel, level_of, to_bps
 from quietswap.rules.trial.next_block import SLOT_S
 
 if TYPE_CHECKING:
+    from quietswap.client import QuietswapClient
     from quietswap.rules.contract.quotes import SwapQuoteResponse
     from quietswap.rules.contract.transactions import TransactionParams
 
@@ -148,6 +153,13 @@ def _missing(quote: "SwapQuoteResponse", sell: DisplayToken, *, approves: bool) 
         held, needed = ETHER.show(issues.gas.actual), ETHER.at_most(issues.gas.needed, 6)
         lines.append(f"gas: the wallet holds {held}, the transaction locks up to {needed}")
     return lines
+
+
+def usual_wait(client: "QuietswapClient") -> str | None:
+    """Return how long orders of the service wait for a block; None if it does not say."""
+    with suppress(ClientError):  # an older service has no record
+        return client.run(perform(api_calls.inclusion(days=7))).usual_wait
+    return None
 
 
 def whole_quote(

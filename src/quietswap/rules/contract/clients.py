@@ -82,8 +82,10 @@ class InclusionRecord(WireStruct, frozen=True, kw_only=True):
 
     orders: Annotated[Count, doc("Number of transactions, at most 100", 42)]
     days: Annotated[Count, doc("In the last so many days", 7)]
-    half_s: Annotated[Count, doc("Half of them were in a block after so many seconds", 24)]
-    most_s: Annotated[Count, doc("Nine of ten were in a block after so many seconds", 60)]
+    half_blocks: Annotated[Count, doc("Half of them waited for at most so many blocks", 2)]
+    most_blocks: Annotated[Count, doc("Nine of ten waited for at most so many blocks", 5)]
+    half_s: Annotated[Count, doc("The same as `halfBlocks` in seconds", 24)]
+    most_s: Annotated[Count, doc("The same as `mostBlocks` in seconds", 60)]
 
 
 class WebStatusResponse(WireStruct, frozen=True, kw_only=True):
@@ -92,7 +94,7 @@ class WebStatusResponse(WireStruct, frozen=True, kw_only=True):
     node: Annotated[bool, doc("Whether the service's Ethereum node answers")]
     relay: Annotated[bool, doc("Whether a relay accepts connections")]
     sources: Annotated[bool, doc("Whether a source of routes accepts connections")]
-    inclusion: Annotated[InclusionRecord | None, doc("null: nothing was counted yet")] = None
+    inclusion: Annotated[InclusionRecord | None, doc("null: not known yet, below 20 orders")] = None
     source_names: Annotated[tuple[str, ...], doc("Sources that are asked for a quote", ["sushi"])]
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from quietswap.rules.chain.block_facts import fee_bps
 from quietswap.rules.chain.builders import UNKNOWN as UNKNOWN_BUILDER
 from quietswap.rules.operator.figures import tip_class
-from quietswap.rules.orders.statistics import percentiles
+from quietswap.rules.orders.statistics import Percentiles, percentiles
 from quietswap.rules.trial.next_block import SLOT_S
 
 LEAST_ORDERS = 20
@@ -22,6 +22,7 @@ LEAST_OF_GROUP = 5
 OTHER = "other"
 WITHIN = 1, 2, 5, 25
 """Numbers of blocks for which a share is given; 25 is what a bundle of a relay lives for."""
+_WITHOUT_TIP = tip_class(0), tip_class(None)
 UNKNOWN = "not known yet: fewer than 20 orders in a block were counted"
 
 
@@ -96,7 +97,8 @@ class Group(NamedTuple):
 class InclusionReport:
     """From `since_ms` to `until_ms`, Unix ms. `expired` orders were in no block in time.
 
-    `blocks` are the first and the last block with an order; None without one. `is_complete` is
+    `without_tip` are the orders that offer none, and those of which it is not known. `blocks` are
+    the first and the last block with an order; None without one. `is_complete` is
     False if there were more orders than were counted: then only the newest.
     """
 
@@ -104,6 +106,7 @@ class InclusionReport:
     until_ms: int
     is_complete: bool
     total: Group
+    without_tip: Group
     endpoints: Sequence[Group]
     relays: Sequence[Group]
     builders: Sequence[Group]
@@ -111,10 +114,18 @@ class InclusionReport:
     blocks: tuple[int, int] | None
 
     @property
+    def usual_blocks(self) -> Percentiles | None:
+        """Return what orders without a tip waited; None of fewer than `LEAST_ORDERS`."""
+        blocks = percentiles(self.without_tip.waited)
+        return blocks if blocks is not None and blocks.count >= LEAST_ORDERS else None
+
+    @property
     def usual_wait(self) -> str:
-        """Return within how many blocks half of the orders were included, and nine of ten."""
-        blocks = percentiles(self.total.waited)
-        if blocks is None or blocks.count < LEAST_ORDERS:
+        """Return within how many blocks half of the orders without a tip were included, and nine
+        of ten.
+        """
+        blocks = self.usual_blocks
+        if blocks is None:
             return UNKNOWN
         text = f"usually within {_blocks(blocks.p50)}, nine of ten within {_blocks(blocks.p90)}"
         orders = blocks.count + self.expired
@@ -135,6 +146,7 @@ def inclusion_report(
         until_ms,
         is_complete,
         _group("", "", orders),
+        _group("", "", [order for order in orders if order.tip in _WITHOUT_TIP]),
         _groups(orders, lambda order: (order.endpoint, order.tip)),
         _groups(orders, lambda order: (order.relay, "")),
         _groups(orders, lambda order: (order.builder, "")),

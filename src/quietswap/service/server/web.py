@@ -4,12 +4,11 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from quietswap import __version__
 from quietswap.rules.clients import WebSessionBounds
-from quietswap.rules.operator.figures import Measure, distribution, tip_class
 from quietswap.rules.operator.operators import Health
 from quietswap.rules.orders.statistics import Percentiles
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.loopback import is_loopback
-from quietswap.service.operator.read_figures import ReadFigures
+from quietswap.service.orders.inclusion import GetInclusion
 from quietswap.service.server.settings import BadSettings
 from quietswap.service.settings import ServerConfig, Settings
 from quietswap.service.storage.factory import Storage
@@ -62,18 +61,17 @@ def web_options(
     storage: Storage,
     clock: Clock,
     health: Callable[[], Awaitable[Health]],
+    *,
+    report: GetInclusion,
     source_names: Iterable[str] = (),
 ) -> WebOptions | None:
     """Return the options of the page; None if it is not served. Raises BadSettings."""
     if not is_web_enabled(settings):
         return None
     sessions = make_sessions(settings, storage, clock)
-    figures = ReadFigures(storage.figures, clock)
 
     async def inclusion() -> Percentiles | None:
-        window = await figures((Measure.INCLUSION_S,), INCLUSION_DAYS * 24)
-        rows = window.of(Measure.INCLUSION_S)
-        return distribution(row for row in rows if row.detail == tip_class(0))
+        return (await report(INCLUSION_DAYS)).usual_blocks
 
     return WebOptions(
         begin=sessions.begin,

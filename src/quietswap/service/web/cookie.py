@@ -12,6 +12,7 @@ from quietswap.rules.contract import clients as contract
 from quietswap.rules.errors.base import Unauthorized
 from quietswap.rules.errors.requests import InvalidAddress
 from quietswap.rules.quotes.issued_quote import GRACE_MS
+from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.rules.tx.address import Address, BadAddress, from_any_case
 from quietswap.rules.tx.signed import MAINNET
 from quietswap.rules.wire import Envelope
@@ -241,7 +242,12 @@ class WebStatusEndpoint(_PageEndpoint):
         if inclusion is not None:
             orders = min(inclusion.count, MANY)
             record = contract.InclusionRecord(
-                orders=orders, days=INCLUSION_DAYS, half_s=inclusion.p50, most_s=inclusion.p90
+                orders=orders,
+                days=INCLUSION_DAYS,
+                half_blocks=inclusion.p50,
+                most_blocks=inclusion.p90,
+                half_s=inclusion.p50 * SLOT_S,
+                most_s=inclusion.p90 * SLOT_S,
             )
         data = contract.WebStatusResponse(
             node=checks["node"] == "ok",

@@ -23,7 +23,7 @@ class WebOptions:
     health: Callable[[], Awaitable[Health]]
     """The checks of /readyz."""
     inclusion: Callable[[], Awaitable[Percentiles | None]]
-    """Seconds to a block without a tip, of the last `INCLUSION_DAYS`; None without a record."""
+    """Blocks waited without a tip in the last `INCLUSION_DAYS`; None below 20 orders."""
     source_names: tuple[str, ...]
     """The sources that are asked for a quote."""
     version: str
