@@ -16,7 +16,14 @@ from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
-from quietswap.rules.operator.figures import BUCKET_MS, Figure, Measure, rounded
+from quietswap.rules.operator.figures import (
+    AS_PROMISED,
+    BUCKET_MS,
+    Figure,
+    Measure,
+    check_detail,
+    rounded,
+)
 from quietswap.rules.operator.operators import ProcessReport
 from quietswap.sandbox.contracts.pools import VYPER
 from quietswap.service.base.clock import SystemClock
@@ -251,9 +258,9 @@ def figures_of(chance: random.Random) -> dict[Figure, int]:
         found[Figure(Measure.SOURCE_WON, name, "", 0)] = won
         found[Figure(Measure.SOURCE_OUTCOME, name, "answered", 0)] = asked
         found[Figure(Measure.SOURCE_OUTCOME, name, "timed_out", 0)] = chance.randrange(1 + place)
-        found[Figure(Measure.SOURCE_CHECK, name, "as promised", 0)] = asked
+        found[Figure(Measure.SOURCE_CHECK, name, AS_PROMISED, 0)] = asked
         short = chance.randrange(1 + place)
-        found[Figure(Measure.SOURCE_CHECK, name, "below its promise", 0)] = short
+        found[Figure(Measure.SOURCE_CHECK, name, check_detail("answered", -3), 0)] = short
         add(Measure.SOURCE_MS, name, chance.gauss(300, 90), asked)
         add(Measure.SOURCE_DELIVERED, name, chance.gauss(-place, 4), 1 + won)
     return {figure: int(times) for figure, times in found.items() if times}

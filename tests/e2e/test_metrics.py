@@ -49,7 +49,7 @@ def test_a_swap_is_seen_from_its_quote_to_its_confirmation(town: Town, tmp_path:
     tokens = town.facts["tokens"]
     with serving(town, tmp_path) as served:
         trader = Trader(served.town, served.key)
-        town.fault("velora", "lie:1.001")
+        town.fault("velora", "lie:1.002")
         quote = trader.ready_quote(tokens["WETH"], tokens["USDC"], 10**16)
         town.heal("velora")
         answer = trader.submit(quote)
@@ -67,7 +67,8 @@ def test_a_swap_is_seen_from_its_quote_to_its_confirmation(town: Town, tmp_path:
     verified = total(found, "quietswap_verifications_total", verdict="answered")
     assert verified == answered
     assert total(found, "quietswap_verifications_total", verdict="unsafe") == 0  # no alert
-    assert total(found, "quietswap_source_overquotes_total", source="velora") >= 1
+    for kind in ("overquotes", "large_overquotes"):
+        assert total(found, f"quietswap_source_{kind}_total", source="velora") >= 1
     assert total(found, "quietswap_source_seconds_count") == answered
     assert total(found, "quietswap_order_confirm_seconds_count") == 1
     assert 0 < total(found, "quietswap_order_confirm_seconds_sum") < 600

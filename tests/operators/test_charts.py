@@ -7,7 +7,7 @@ from html import unescape
 import httpx
 import pytest
 
-from quietswap.rules.operator.figures import FigureWindow, Measure
+from quietswap.rules.operator.figures import FigureWindow, Measure, check_detail
 from quietswap.service.operator.chart import Series, chart
 from tests.operators.conftest import Office
 from tests.operators.test_pages import count, text_of
@@ -108,7 +108,9 @@ async def test_who_won_and_who_promised_too_much(office: Office, desk: httpx.Asy
         (Measure.SOURCE_WON, "velora", "", 0, 3),
         (Measure.SOURCE_WON, "kyberswap", "", 0, 1),
         (Measure.SOURCE_CHECK, "velora", "below its promise", 0, 1),
-        (Measure.SOURCE_CHECK, "velora", "as promised", 0, 3),
+        (Measure.SOURCE_CHECK, "velora", check_detail("answered", -10), 0, 2),
+        (Measure.SOURCE_CHECK, "velora", check_detail("answered", -11), 0, 3),
+        (Measure.SOURCE_CHECK, "velora", "as promised", 0, 18),
         (Measure.SOURCE_CHECK, "velora", "unsafe", 0, 9),
         (Measure.SOURCE_DELIVERED, "velora", "", -2, 8),
         (Measure.SOURCE_DELIVERED, "velora", "", -50, 2),
@@ -121,7 +123,7 @@ async def test_who_won_and_who_promised_too_much(office: Office, desk: httpx.Asy
     found = dict(tables(answer))
     won = [["from (UTC)", "kyberswap", "velora"], [at, "1", "3"]]
     assert found["Quotes by the source that won"] == won
-    assert found["Routes below their promise"] == [["from (UTC)", "velora"], [at, "1"]]
+    assert found["Routes below their promise"] == [["from (UTC)", "velora"], [at, "6"]]
     delivered = [["from (UTC)", "median", "worst tenth"], [at, "-2", "-50"]]
     assert found["Delivered against promised"] == delivered
     outcomes = [["from (UTC)", "answered", "anything else"], [at, "9", "2"]]

@@ -187,7 +187,7 @@ def test_events_are_counted_with_their_labels(counting: None) -> None:
     assert found[Figure(Measure.SOURCE_MS, "velora", "", 100)] == 1
     assert found[Figure(Measure.SOURCE_MS, "velora", "", 5000)] == 1
     assert found[Figure(Measure.SOURCE_OUTCOME, "velora", "timed_out", 0)] == 1
-    assert found[Figure(Measure.SOURCE_CHECK, "velora", "below its promise", 0)] == 1
+    assert found[Figure(Measure.SOURCE_CHECK, "velora", "up to 10 bps below its promise", 0)] == 1
     assert found[Figure(Measure.INCLUSION_BLOCKS, "fast", "none", 1)] == 1
     assert found[Figure(Measure.INCLUSION_S, "fast", "none", 12)] == 1
     assert found[Figure(Measure.SOURCE_DELIVERED, "velora", "", -7)] == 1

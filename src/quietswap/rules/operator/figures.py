@@ -24,7 +24,7 @@ class Measure(StrEnum):
     SOURCE_MS = "source_ms"
     """Subject: source. Value: duration of a request in ms."""
     SOURCE_CHECK = "source_check"
-    """Subject: source. Detail: what rules and simulation said of a route."""
+    """Subject: source. Detail: `unsafe`, or `check_detail` of a route."""
     SOURCE_WON = "source_won"
     """Subject: source whose route a quote contains."""
     SOURCE_DELIVERED = "source_delivered_bps"
@@ -87,6 +87,28 @@ def rounded(measure: Measure, value: int) -> int:
         place = bisect_left(bounds, value + 1) - 1
         return bounds[max(place, 0)]
     return bounds[min(bisect_left(bounds, value), len(bounds) - 1)]
+
+
+FAR_BELOW_BPS = 10
+AS_PROMISED, BELOW = "as promised", "below its promise"
+"""Details of SOURCE_CHECK. Version 0.3.0 and earlier stored `BELOW` without saying how far."""
+FAR_BELOW = f"more than {FAR_BELOW_BPS} bps {BELOW}"
+
+
+def check_detail(verdict: str, difference_bps: int | None) -> str:
+    """Return the detail of SOURCE_CHECK of a route that broke no fund safety rule.
+
+    `difference_bps` is the simulated against the promised output, None without a simulation.
+    """
+    if difference_bps is not None and difference_bps < 0:
+        is_far = difference_bps < -FAR_BELOW_BPS
+        return FAR_BELOW if is_far else f"up to {FAR_BELOW_BPS} bps {BELOW}"
+    return AS_PROMISED if verdict == "answered" else verdict
+
+
+def is_below(detail: str) -> bool:
+    """Return whether a detail of SOURCE_CHECK says that the route delivers less than promised."""
+    return detail.endswith(BELOW)
 
 
 _GWEI = 10**9

@@ -10,7 +10,13 @@ from time import perf_counter
 
 from quietswap.rules.amounts import BPS
 from quietswap.rules.chain.block_facts import BlockFacts, fee_bps
-from quietswap.rules.operator.figures import UNKNOWN_TIP, Measure
+from quietswap.rules.operator.figures import (
+    FAR_BELOW,
+    UNKNOWN_TIP,
+    Measure,
+    check_detail,
+    is_below,
+)
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.service.observe import metrics
 from quietswap.service.observe.figures import count
@@ -44,11 +50,12 @@ def source_paused(source: str, seconds: float) -> None:
 def route_verified(source: str, verdict: str, short_bps: int | None) -> None:
     """A route was simulated; `short_bps` is negative if it delivers less than promised."""
     metrics.verifications(source, verdict).inc()
-    is_short = short_bps is not None and short_bps < 0
-    detail = "as promised" if verdict == "answered" else verdict
-    count(Measure.SOURCE_CHECK, source, "below its promise" if is_short else detail)
-    if is_short:
+    detail = check_detail(verdict, short_bps)
+    count(Measure.SOURCE_CHECK, source, detail)
+    if is_below(detail):
         metrics.overquotes(source).inc()
+    if detail == FAR_BELOW:
+        metrics.large_overquotes(source).inc()
 
 
 def source_ranked(source: str, place: int, reference_bps: int | None) -> None:

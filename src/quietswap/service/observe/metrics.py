@@ -20,6 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from quietswap import __version__
 from quietswap.rules.clients import party_of
+from quietswap.rules.operator.figures import FAR_BELOW_BPS
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.rules.webhooks.webhook import DisabledReason
 
@@ -109,6 +110,11 @@ source_answers = _counters("source_answers", "Answers of a source by outcome", "
 source_seconds = _histograms("source_seconds", "Time a source took", "source")
 source_wins = _counters("source_wins", "Quotes that name the source's route", "source")
 overquotes = _counters("source_overquotes", "Routes that simulate below their promise", "source")
+large_overquotes = _counters(
+    "source_large_overquotes",
+    f"Routes that simulate more than {FAR_BELOW_BPS} bps below their promise",
+    "source",
+)
 reference_bps = _histograms(
     "source_reference_bps",
     "Promises of a source against the pools' price before fees, in basis points",
@@ -215,6 +221,7 @@ def begin(sources: tuple[str, ...], relays: Iterable[str] = ()) -> None:
         verifications(source, "unsafe")
         source_wins(source)
         overquotes(source)
+        large_overquotes(source)
     for relay in relays:
         relay_accepted(relay).set_to_current_time()
     for status in OrderStatus:

@@ -9,12 +9,14 @@ from starlette.responses import Response
 
 from quietswap.rules.clients import ClientLimits, day_of
 from quietswap.rules.operator.figures import (
+    AS_PROMISED,
     FigureRow,
     FigureWindow,
     Measure,
     by_detail,
     by_subject,
     distribution,
+    is_below,
 )
 from quietswap.rules.operator.operators import (
     ClientRow,
@@ -32,12 +34,12 @@ from quietswap.service.operator.node_rows import node_rows
 from quietswap.service.operator.operator_parts import OperatorParts
 from quietswap.service.operator.overview_stats import LONG_OPEN_MS, MOST_LAG, stats
 from quietswap.service.operator.page import HOURS, OperatorOptions, PageRequest, page, redirect
+from quietswap.service.operator.source_record import source_record
 from quietswap.service.operator.value_text import age, cents, listed, share, spread
 
 _DAY_H = 24
 _CLIENTS, _ENTRIES = 25, 100
 """Clients on one page, and entries of the audit log."""
-_SHORT = "below its promise"
 _SOURCES = (
     Measure.SOURCE_OUTCOME, Measure.SOURCE_MS, Measure.SOURCE_CHECK, Measure.SOURCE_WON,
     Measure.SOURCE_DELIVERED,
@@ -162,11 +164,14 @@ class Views:
 
     async def _sources(self, request: PageRequest) -> Response:
         parts, hours, names = self.parts, _hours(request), self.options.sources
-        window, reports, paused = await gather(
-            parts.figures(_SOURCES, hours), parts.figures.reports(), parts.paused_sources.list()
+        window, reports, paused, record = await gather(
+            parts.figures(_SOURCES, hours),
+            parts.figures.reports(),
+            parts.paused_sources.list(),
+            source_record(parts.figures),
         )
         pause_of = {one.name: one for one in paused}
-        rows = [row for row in window.of(Measure.SOURCE_CHECK) if row.detail == _SHORT]
+        rows = [row for row in window.of(Measure.SOURCE_CHECK) if is_below(row.detail)]
         short = chart.counts_of(window, rows, common_charts.subject, common_charts.colours(names))
         return page(
             "sources.html",
@@ -176,6 +181,7 @@ class Views:
                 common_charts.won_chart(names, window),
                 chart.chart("Routes below their promise", "routes", window, short, stacked=True),
             ],
+            record=record,
             found=[_source(one, window, reports) | {"held": pause_of.get(one)} for one in names],
         )
 
@@ -374,6 +380,7 @@ def _source_row(
     """Return the figures of a source that every list of sources has."""
     won = by_subject(window.of(Measure.SOURCE_WON))
     checks = by_detail(window.of(Measure.SOURCE_CHECK, name))
+    short = sum(n for detail, n in checks.items() if is_below(detail))
     times = distribution(window.of(Measure.SOURCE_MS, name))
     return {
         "name": name,
@@ -384,7 +391,7 @@ def _source_row(
         "circuits": _circuits("sources", name, reports),
         "shares": [
             share(won[name], won.total()),
-            share(checks[_SHORT], checks["as promised"] + checks[_SHORT]),
+            share(short, checks[AS_PROMISED] + short),
         ],
     }
 

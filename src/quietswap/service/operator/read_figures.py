@@ -1,4 +1,4 @@
-"""Figures of the last hours, in at most 57 slots whatever their number."""
+"""Figures of the last hours, in at most 57 slots whatever their number, or in slots of a length."""
 
 from collections.abc import Sequence
 
@@ -26,15 +26,21 @@ class ReadFigures:
     def __init__(self, figures: FigureStore, clock: Clock) -> None:
         self._figures = figures
         self._clock = clock
-        self._kept: dict[tuple[tuple[Measure, ...], int], tuple[float, FigureWindow]] = {}
+        self._kept: dict[tuple[tuple[Measure, ...], int, int], tuple[float, FigureWindow]] = {}
 
-    async def __call__(self, measures: Sequence[Measure], hours: int) -> FigureWindow:
-        """Return the figures of the last `hours`, one of a few lengths."""
-        place, moment = (tuple(measures), hours), self._clock.monotonic()
+    async def __call__(
+        self, measures: Sequence[Measure], hours: int, step_ms: int | None = None
+    ) -> FigureWindow:
+        """Return the figures of the last `hours`, one of a few lengths.
+
+        `step_ms` is the length of a slot, a multiple of BUCKET_MS; None: as `step_of`.
+        """
+        step = step_ms or step_of(hours)
+        place, moment = (tuple(measures), hours, step), self._clock.monotonic()
         ends, window = self._kept.get(place, (moment, None))
         if window is None or not moment < ends:
             now = self._clock.now_ms()
-            since, step = now - hours * _HOUR_MS, step_of(hours)
+            since = now - hours * _HOUR_MS
             rows = await self._figures.read(measures, since, step)
             window = FigureWindow(since, now, step, rows)
             self._kept[place] = moment + hours / _HOURS_A_SECOND, window
