@@ -207,6 +207,20 @@ def test_the_same_command_again_names_both_ways(
     assert node.steps == STEPS[FROM_ETHER]
 
 
+@pytest.mark.parametrize("more", [(), ("--nonce", "8")], ids=["", "nonce"])
+def test_a_batch_is_no_second_trade_beside_an_unfinished_one(
+    quietswap: Quietswap, service: FakeService, node: EtherChain, more: tuple[str, ...]
+) -> None:
+    stopped_after_the_wrap(quietswap, service)
+    words = (*FROM_ETHER, "--approve", "batch", "--yes", *more)
+    result = quietswap(*words)
+    assert (result.exit_code, node.steps) == (1, ["wrap"])
+    assert "is unfinished since its transaction 0x" in " ".join(result.output.split())
+    other = quietswap(*words, "--new")
+    assert "the wallet is not delegated" in " ".join(other.output.split())
+    assert (other.exit_code, node.steps) == (1, ["wrap"])
+
+
 @pytest.mark.parametrize(("answer", "steps"), [("y\ny\n", STEPS[FROM_ETHER]), ("n\nn\n", ["wrap"])])
 def test_a_person_is_asked_for_the_unfinished_one(
     quietswap: Quietswap,
@@ -253,7 +267,7 @@ def test_what_cannot_be_recorded_is_not_submitted(
     [
         (("1", "ETH", "USDC", "--nonce", "7"), "--nonce: a swap with ETH is several"),
         (("1", "ETH", "USDC", "--any-nonce"), "--any-nonce: a swap with ETH is several"),
-        (("1", "ETH", "USDC", "--approve", "batch"), "with ETH it is exact"),
+        (("--resume", "0x1", "--approve", "batch"), "leave --approve batch out"),
         (("1", "ETH", "USDC", "--rpc-url", ""), "--yes needs a price"),
         (("1", "ETH", "USDC", "--rpc-url", "", "--at-least", "1"), "it needs --rpc-url"),
         (("1", "ETH", "WETH"), "one to one: quietswap wrap 1"),

@@ -1,5 +1,7 @@
 """`quietswap swap --approve batch`: approval and swap in one transaction, or nothing is signed."""
 
+from dataclasses import replace
+
 import pytest
 
 from quietswap.rules.tx.signed import decode
@@ -9,9 +11,10 @@ from tests.cli.conftest import Quietswap
 from tests.cli.test_swap_command import SWAP
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import ETHER, FakeService, ok
-from tests.client.test_batched import offered
+from tests.client.test_batched import CONVERTING, converting, offered
 
 BATCH = (*SWAP, "--approve", "batch")
+WITH_ETH = {"wrap": ("1", "ETH", "USDC"), "unwrap": ("1", "USDC", "ETH")}
 
 
 @pytest.fixture
@@ -46,3 +49,25 @@ def test_it_needs_a_node(quietswap: Quietswap, environment: dict[str, str | None
     result = quietswap(*BATCH, "--yes", "--at-least", "1")
     assert result.exit_code == 2
     assert "--approve batch needs --rpc-url" in result.output
+
+
+@pytest.mark.parametrize("conversion", WITH_ETH)
+@pytest.mark.parametrize("offers", ["no conversion", "another value", "a plain swap"])
+def test_nothing_is_signed_for_another_batch_than_that_with_eth(
+    quietswap: Quietswap, service: FakeService, delegate: FakeChain, conversion: str, offers: str
+) -> None:
+    _, good = CONVERTING[conversion]
+    alone = replace(good, wrapped=0, unwrapped=0)
+    quote = {
+        "no conversion": converting(conversion, data="0x" + alone.data.hex()),
+        "another value": converting(conversion, value="1"),
+        "a plain swap": converting(conversion, to=ROUTER, data="0x" + good.swap.hex()),
+    }[offers]
+    service.script["quote"].clear()
+    service.next("quote", ok(quote))
+    words = (*WITH_ETH[conversion], "--approve", "batch", "--max-loss", "100")
+    result = quietswap("swap", *words, "--yes", "--at-least", "0.0001")
+    assert result.exit_code == 1
+    assert "not signed" in result.output
+    assert [each.query["conversion"] for each in service.asked if each.query] == [conversion]
+    assert (delegate.sent, service.bodies("order")) == ([], [])

@@ -220,25 +220,31 @@ def test_the_python_client_signs_nothing_for_a_plain_wallet(desk: ApiClient) -> 
 
 
 def test_the_command_line_shows_and_signs_the_batch(desk: ApiClient) -> None:
-    wallet, facts = wallet_of(desk), desk.town.facts
+    wallet = wallet_of(desk)
+    answer, shown = swapped_by_command(desk, wallet, "0.1", "WETH", "USDC")
+    assert "in the same transaction: 0x" in shown
+    assert "may move exactly 0.1 WETH" in shown
+    assert f"{wallet.address} (the wallet itself: approval and swap in one)" in shown
+    assert (answer["order"]["status"], answer["approvals"]) == ("confirmed", [])
+    quote = {"sellAmount": SOLD, "dexRoute": answer["quote"]["dexRoute"]}
+    require_one_transaction(desk, wallet, quote, answer["order"]["txHash"], WETH)
+
+
+def swapped_by_command(
+    desk: ApiClient, wallet: LocalAccount, *pair: str
+) -> tuple[dict[str, Any], str]:
+    """Return the JSON of `quietswap swap --approve batch`, and the text beside it in one line."""
+    facts = desk.town.facts
     environment = {
         "QUIETSWAP_URL": facts["baseUrl"],
         "QUIETSWAP_API_KEY": desk.secret,
         "QUIETSWAP_RPC_URL": facts["rpcUrl"],
         "QUIETSWAP_PRIVATE_KEY": "0x" + bytes(wallet.key).hex(),
     }
-    swap = ["swap", "0.1", "WETH", "USDC", "--approve", "batch"]
-    words = [*swap, "--yes", "--poll", "0.2", "--json"]
+    words = ["swap", *pair, "--approve", "batch", "--yes", "--poll", "0.2", "--json"]
     done = CliRunner().invoke(command, words, env=environment)
     assert done.exit_code == 0, done.output
-    shown = " ".join(done.stderr.split())
-    assert "in the same transaction: 0x" in shown
-    assert "may move exactly 0.1 WETH" in shown
-    assert f"{wallet.address} (the wallet itself: approval and swap in one)" in shown
-    answer = json.loads(done.stdout)
-    assert (answer["order"]["status"], answer["approvals"]) == ("confirmed", [])
-    quote = {"sellAmount": SOLD, "dexRoute": answer["quote"]["dexRoute"]}
-    require_one_transaction(desk, wallet, quote, answer["order"]["txHash"], WETH)
+    return json.loads(done.stdout), " ".join(done.stderr.split())
 
 
 def client_of(desk: ApiClient) -> QuietswapClient:

@@ -10,6 +10,7 @@ from eth_account.signers.local import LocalAccount
 
 from quietswap.client import SwapRequest
 from quietswap.client.errors import QuoteDeclined
+from quietswap.rules.amounts import format_units
 from quietswap.rules.routers.batch import DELEGATES
 from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox.contracts.addresses import CALIBUR
@@ -22,6 +23,7 @@ from tests.e2e.test_batched import (
     count,
     require_one_transaction,
     signed_batch,
+    swapped_by_command,
     wallet_of,
 )
 from tests.e2e.wallets import Refused, RpcWallet
@@ -249,6 +251,31 @@ def test_the_python_client_signs_once_in_each_direction(desk: ApiClient, delegat
             moved = -SOLD if request is there else least
             assert ether(desk, wallet) == before + moved - fee
         assert desk.held(wallet, "WETH") == result.received - least
+
+
+@pytest.mark.parametrize("delegate", DELEGATES)
+def test_the_command_signs_once_in_each_direction(desk: ApiClient, delegate: str) -> None:
+    """It shows what is wrapped or unwrapped, and that what is above the minimum stays WETH."""
+    wallet = delegated_wallet(desk, delegate)
+    before = ether(desk, wallet)
+    answer, shown = swapped_by_command(desk, wallet, "0.1", "ETH", "USDC")
+    assert "wrap in the same transaction: 0.1 ETH" in shown
+    assert "may move exactly 0.1 WETH" in shown
+    assert "wrap, approval and swap: 1 signature" in shown
+    assert (count(desk, wallet), desk.held(wallet, "WETH")) == (1, 0)
+    assert ether(desk, wallet) == before - SOLD - int(answer["order"]["feePaidWei"])
+    assert answer["ok"]
+
+    before = ether(desk, wallet)
+    answer, shown = swapped_by_command(desk, wallet, "100", "USDC", "ETH")
+    least, received = int(answer["minimum"]), int(answer["received"])
+    minimum, rest = format_units(least, 18), format_units(received - least, 18)
+    assert f"same transaction: {minimum} WETH, the minimum, arrives as ETH" in shown
+    assert "what is above it stays WETH" in shown
+    assert "approval, swap and unwrap: 1 signature" in shown
+    assert f"of it {minimum} ETH, and {rest} WETH" in shown
+    assert (count(desk, wallet), desk.held(wallet, "WETH")) == (2, received - least)
+    assert ether(desk, wallet) == before + least - int(answer["order"]["feePaidWei"])
 
 
 def test_the_python_client_signs_nothing_for_a_plain_wallet(desk: ApiClient) -> None:

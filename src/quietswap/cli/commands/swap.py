@@ -30,7 +30,8 @@ WETH, USDC, USDT, DAI, WBTC, addresses, or listed symbols, whose address must be
 
 ETH is wrapped first, or unwrapped at the end, in the same command: quietswap swap 1 ETH USDC.
 All signatures are shown before the first one. If it is interrupted, it prints the command that
-goes on, with --resume: what was done is never done again.
+goes on, with --resume: what was done is never done again. A delegated wallet signs once, with
+--approve batch; of the ETH that it buys the minimum arrives as ETH, and the rest as WETH.
 
 The least of SELL for an amount of BUY: quietswap swap WETH --receive 1000 USDC --max-sell 0.4
 
@@ -61,7 +62,8 @@ unless --max-loss names it.
     "--approve", type=click.Choice(["exact", "max", "never", "batch"]), default="exact",
     show_default=True,
     help="Amount to approve if the router's allowance is too low; needs --rpc-url. batch: exactly,"
-    " in the swap's own transaction, from a wallet that is delegated (EIP-7702).",
+    " in the swap's own transaction, from a wallet that is delegated (EIP-7702); so is the wrap or"
+    " unwrap of a swap with ETH.",
 )  # fmt: skip
 @click.option(
     "--at-least", metavar="AMOUNT",
@@ -123,6 +125,8 @@ def swap(
     compares = is_typed("max_impact") or (yes and not has_floor)
     if context.rpc_url is None:
         _check_without_node(approve, unpriced=yes and not has_floor)
+    if resume is not None and approve == "batch":
+        raise click.UsageError("--resume goes on step by step: leave --approve batch out")
     limits = is_typed("max_fee") or yes
     most_fee = parse_amount(max_fee, ETHER, "--max-fee") if limits else None
     with context.client(PollingPolicy(interval_s=poll, patience_s=None)) as client:
@@ -133,10 +137,11 @@ def swap(
             amounts = amounts_of(texts, pair, client, context, owner)
         else:
             pair, amounts = recorded_terms(resume, client, context)
-        if ETHER in pair:
-            _check_ether(context, approve)
-        elif new:
-            raise click.UsageError("--new is for a swap with ETH")
+        if ETHER not in pair:
+            if new:
+                raise click.UsageError("--new is for a swap with ETH")
+        elif approve != "batch":
+            _check_ether(context)
         request = SwapRequest(
             token_of(pair[0]),
             token_of(pair[1]),
@@ -153,18 +158,16 @@ def swap(
             new_trade=new,
             **amounts,
         )
-        if ETHER in pair:
+        if request.conversion is not None:
             EtherSwapRun(context, client, signer, yes=yes)(request, *pair, resume)
         else:
             SwapRun(context, client, signer, yes=yes)(request, *pair)
 
 
-def _check_ether(context: CommandContext, approve: str) -> None:
+def _check_ether(context: CommandContext) -> None:
     """Refuse what a swap of several transactions does not take. Raises click.UsageError."""
     if context.rpc_url is None:
         raise click.UsageError("a swap with ETH is several transactions: it needs --rpc-url")
-    if approve == "batch":
-        raise click.UsageError("--approve batch is for a swap of tokens: with ETH it is exact")
     for name in ("nonce", "any_nonce"):
         if is_typed(name):
             option = name.replace("_", "-")

@@ -72,13 +72,19 @@ class SwapRun(SigningFlow):
             result = self._run(self._swapped)
         self._context.result(swap_result.machine(result))
         self._context.screen.print()
-        self._context.screen.print(swap_result.report(result, self._buy))
+        self._context.screen.print(swap_result.report(result, self._buy, unwrapped=self._unwrapped))
         if result.may_be_mined:
             self._leave("Not decided by any block")
             self._retry(_params(result.quote).nonce)
             raise click.exceptions.Exit(UNDECIDED)
         if not result.succeeded:
             raise click.exceptions.Exit(SHORT if result.fell_short else REFUSED)
+
+    @property
+    def _unwrapped(self) -> int | None:
+        """What the transaction of the newest plan unwraps, in wei; None if it is not part of it."""
+        is_unwrap = self._newest.request.batch_conversion == "unwrap"
+        return int(self._newest.quote.min_buy_amount) if is_unwrap else None
 
     def _take(self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken) -> None:
         """Take what to swap, and ask on the terminal what the flow asks."""
@@ -257,7 +263,7 @@ class SwapRun(SigningFlow):
         screen.print(output.summary(quote, sell, self._buy, approves=approves))
         if facts is None:
             _require_submittable(quote)
-        elif plan.conversion != "wrap":  # the flow counts the ETH for the wrap, with its gas
+        elif not plan.wraps:  # the flow counts the ETH for the wrap, with its gas
             self._require_funds(facts.sell_balance, quote.sell_amount, sell, "swap")
         floor = plan.request.at_least
         if floor is not None and quote.min_buy_amount < floor:
@@ -275,9 +281,7 @@ class SwapRun(SigningFlow):
 
     def _sold(self, plan: SwapPlan) -> DisplayToken:
         """Return the token that a plan sells: WETH once the wrap is not a step of it."""
-        if self._sell == ETHER and plan.conversion != "wrap":
-            return replace(WETH, raw=self._sell.raw)
-        return self._sell
+        return self._sell if plan.wraps else _in_weth(self._sell)
 
     def _show_signatures(self, plan: SwapPlan) -> None:
         """Show what is to be signed: for whom, the approvals, and the swap."""
@@ -296,11 +300,7 @@ class SwapRun(SigningFlow):
         else:
             nonce = output.nonce_to_sign(params.nonce, facts.next_nonce)
         if plan.is_batched:
-            router = output.short(plan.quote.dex_route.target)
-            amount = self._sell.show(plan.quote.sell_amount)
-            text = f"in the same transaction: {router} may move exactly {amount}"
-            self._print_warning(text, "approve")
-            target = "the wallet itself: approval and swap in one"
+            target = self._show_batch(plan)
         if plan.conversion is not None and facts is not None:
             nonce = Text(f"from {facts.next_nonce}: one for each of them")
             self._context.screen.print(output.steps_to_sign(plan.steps))
@@ -310,9 +310,30 @@ class SwapRun(SigningFlow):
         }
         self._context.screen.print(output.to_sign(params, target, nonce, others=others))
 
+    def _show_batch(self, plan: SwapPlan) -> str:
+        """Show what a batched form does beside the swap. Return the name of what is called."""
+        quote, inside = plan.quote, plan.request.batch_conversion
+        router, amount = output.short(quote.dex_route.target), quote.sell_amount
+        sold = _in_weth(self._sell).show(amount)
+        steps = "approval and swap"
+        if inside == "wrap":
+            steps = "wrap, approval and swap"
+            self._print_warning(f"in the same transaction: {self._sell.show(amount)}", "wrap")
+        text = f"in the same transaction: {router} may move exactly {sold}"
+        self._print_warning(text, "approve")
+        if inside == "unwrap":
+            steps = "approval, swap and unwrap"
+            text = f"in the same transaction: {_in_weth(self._buy).show(quote.min_buy_amount)}, the"
+            text += " minimum, arrives as ETH; what is above it stays WETH"
+            self._print_warning(text, "unwrap")
+        if inside is not None:
+            once = f"{steps}: 1 signature, of one transaction"
+            self._context.screen.print(output.facts(("to sign", Text(once))))
+        return f"the wallet itself: {steps} in one"
+
     def _show_approvals(self, plan: SwapPlan) -> None:
         router, count = output.short(plan.quote.dex_route.target), len(plan.approvals)
-        sell = replace(WETH, raw=self._sell.raw) if self._sell == ETHER else self._sell
+        sell = _in_weth(self._sell)
         amount = sell.show(plan.approvals[-1].amount)
         if self._request.approval == "max":
             amount = f"any amount of {sell.symbol}"
@@ -399,6 +420,11 @@ class SwapRun(SigningFlow):
         if self._request.sell_amount is None:
             return pair
         return self._sell.number(self._request.sell_amount).replace(",", ""), *pair
+
+
+def _in_weth(token: DisplayToken) -> DisplayToken:
+    """Return the token that the swap itself moves."""
+    return replace(WETH, raw=token.raw) if token == ETHER else token
 
 
 def _is_refusal(error: ClientError) -> bool:

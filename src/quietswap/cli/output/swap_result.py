@@ -1,5 +1,6 @@
 """The result of a swap: received against promised amount, as text and as JSON."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ from rich.text import Text
 
 from quietswap.cli.output.order_progress import AS_REPORTED, failure_text, gas_cost
 from quietswap.cli.output.quote import facts, loss_style
-from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken
+from quietswap.cli.output.tokens import ETHER, GWEI, WETH, DisplayToken
 from quietswap.rules.amounts import difference_bps
 
 if TYPE_CHECKING:
@@ -44,8 +45,11 @@ def tried(trial: "SwapSimulation", buy: DisplayToken) -> str:
     return f"tried      {buy.show(trial.delivers)} on your node, nothing else taken"
 
 
-def report(result: "SwapResult", buy: DisplayToken) -> RenderableType:
-    """Return the amounts received, promised and paid, or why the swap failed."""
+def report(result: "SwapResult", buy: DisplayToken, unwrapped: int | None = None) -> RenderableType:
+    """Return the amounts received, promised and paid, or why the swap failed.
+
+    Of the received ETH only `unwrapped` wei are ETH if it is given; the rest is WETH.
+    """
     quote, status = result.quote, result.status
     is_shown = result.fate is not None and not result.may_be_mined
     minimum = buy.show(quote.min_buy_amount)
@@ -54,6 +58,9 @@ def report(result: "SwapResult", buy: DisplayToken) -> RenderableType:
         bps = difference_bps(result.received, quote.buy_amount)
         style = "bold green" if result.received >= quote.min_buy_amount else "bold red"
         rows.append(("received", Text(buy.show(result.received), style)))
+        if unwrapped is not None:
+            rest = replace(WETH, raw=buy.raw).show(max(result.received - unwrapped, 0))
+            rows.append(("of it", f"{buy.show(unwrapped)}, and {rest}"))
         rows.append(("promised", f"{buy.show(quote.buy_amount)} ({bps / 100:+.2f} %)"))
         rows.append(("minimum", minimum))
     elif status.status == "confirmed":

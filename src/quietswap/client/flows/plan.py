@@ -193,13 +193,12 @@ def _require_funds(plan: SwapPlan, facts: WalletFacts) -> None:
     first, or in the same transaction, what is sold is ETH now.
     """
     needs = int(plan.quote.sell_amount)
-    is_wrapped = "wrap" in (plan.conversion, plan.request.batch_conversion)
-    if facts.sell_balance < needs and not is_wrapped:
+    if facts.sell_balance < needs and not plan.wraps:
         raise QuoteDeclined(
             f"the wallet holds {facts.sell_balance} of {needs} smallest units of the sell token",
             (plan.request.sell_token, facts.sell_balance, needs),
         )
-    cost = plan.params.value + plan.max_gas_cost + (needs if is_wrapped else 0)
+    cost = plan.params.value + plan.max_gas_cost + (needs if plan.wraps else 0)
     if facts.ether < cost:
         payment = ", ".join(plan.steps) if plan.conversion else "the transaction"
         raise QuoteDeclined(

@@ -90,6 +90,11 @@ class SwapPlan:
         return *before, *approvals, "batch" if self.is_batched else "swap", *after
 
     @property
+    def wraps(self) -> bool:
+        """Whether it sells ETH: a step of its own or the batch wraps it."""
+        return "wrap" in (self.conversion, self.request.batch_conversion)
+
+    @property
     def signatures(self) -> int:
         """How many transactions are signed: one for each step."""
         return len(self.steps)
