@@ -199,7 +199,7 @@ def test_the_same_command_again_names_both_ways(
     stopped_after_the_wrap(quietswap, service)
     result = quietswap(*FROM_ETHER, "--yes")
     assert result.exit_code == 1
-    assert "is unfinished since its transaction 0x" in " ".join(result.output.split())
+    assert "was not followed to its end: go on with it" in " ".join(result.output.split())
     resume, other = commands(result)
     assert other == [*FROM_ETHER, "--new"]
     assert node.steps == ["wrap"]
@@ -233,7 +233,7 @@ def test_a_person_is_asked_for_the_unfinished_one(
     stopped_after_the_wrap(quietswap, service)
     monkeypatch.setattr(connection, "_is_interactive", lambda: True)
     result = quietswap(*FROM_ETHER, input=answer)
-    assert "A swap of 1 ETH for at least 2,985 USDC is unfinished" in result.output
+    assert "A swap of 1 ETH for at least 2,985 USDC was not followed to its end" in result.output
     assert (result.exit_code, node.steps) == (int(answer[0] == "n"), steps), result.output
 
 

@@ -173,6 +173,8 @@ def test_a_killed_trade_goes_on_and_does_nothing_twice(
     with pytest.raises(Killed):
         do("swap", request_, ACCOUNT, dies_at(moment))
     (trade,) = {each.trade for each in orders.values()}
+    with pytest.raises(UnfinishedTrade):
+        do("swap", request_, ACCOUNT)
     result = do("resume", trade, ACCOUNT)
     assert (result.succeeded, node.steps) == (True, steps)
     assert node.nonce == FIRST_NONCE + len(steps)

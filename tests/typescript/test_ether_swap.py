@@ -142,6 +142,8 @@ def test_a_killed_trade_goes_on_and_does_nothing_twice(
     steps = desk.funded(request_)
     with pytest.raises(Thrown, match="killed"):
         desk.swap(request_, dies=moment)
+    with pytest.raises(Thrown, match="UnfinishedTrade"):
+        desk.swap(request_)
     result = desk.resume()
     assert (result["succeeded"], desk.chain.steps) == (True, steps)
     assert desk.chain.nonce == FIRST_NONCE + len(steps)

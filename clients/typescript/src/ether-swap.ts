@@ -18,6 +18,7 @@ import type { SwapPlan } from "./swap-plan.js";
 import { SwapResult, signPlan, type SwapEvent } from "./swap.js";
 import {
   broughtBy,
+  isTold,
   nonceFor,
   progress,
   recordedSteps,
@@ -153,6 +154,7 @@ class Run {
       const now = await progress(this.#context, this.#terms, this.#recorded());
       this.#tell(now);
       const { next } = now;
+      if (!next) await this.#rememberEnd();
       if (!next || (this.#swapped && !this.#swapped.succeeded))
         return new TradeResult(this.#trade ?? "", this.#terms, now.mined, this.#swapped);
       if (next.state === "open" || this.#signed.has(next.step)) {
@@ -163,6 +165,18 @@ class Run {
       if (next.step === "swap") await this.#swap(next, plan);
       else if (next.step === "unwrap") await this.#unwrap(next);
       else await this.#wrap(next, plan);
+    }
+  }
+
+  /** Record that the end was told; where it cannot be, the next trade of the pair asks. */
+  async #rememberEnd(): Promise<void> {
+    const trade = this.#recorded();
+    const last = trade?.sent.at(-1);
+    if (!trade || !last || isTold(trade)) return;
+    try {
+      await this.#context.orders.set(last.txHash, { ...last, told: true });
+    } catch {
+      // Nothing is lost: a resumption tells the same end.
     }
   }
 

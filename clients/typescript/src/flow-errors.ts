@@ -37,14 +37,14 @@ export class QuoteDeclined extends ClientError {
   }
 }
 
-/** An earlier swap of the same pair with ETH is unfinished; `trade` is its first transaction. */
+/** An earlier swap of the same pair with ETH was not followed to its end; `trade` is its first transaction. */
 export class UnfinishedTrade extends QuoteDeclined {
   override readonly name = "UnfinishedTrade";
   declare readonly trade: string;
 
   constructor(trade: string) {
     super(
-      `a swap of this pair is unfinished since its transaction ${trade}`,
+      `a swap of this pair, of transaction ${trade}, was not followed to its end`,
       ": go on with it by resume, or begin another one with newTrade; nothing was signed",
     );
     this.trade = trade;
@@ -88,6 +88,8 @@ export interface Submitted {
   readonly trade?: string | undefined;
   readonly buyToken?: string | undefined;
   readonly atLeast?: string | undefined;
+  /** A run has told the end of its trade. */
+  readonly told?: boolean | undefined;
 }
 
 /** The members of an error that tell which transaction was submitted. */

@@ -65,6 +65,9 @@ export interface Trade {
   readonly sent: readonly Submitted[];
 }
 
+/** A run has told its end. */
+export const isTold = ({ sent }: Trade): boolean => sent.some(({ told }) => told);
+
 /** What was signed for a step, the newest first: several, if it was signed again. */
 export const signedFor = ({ sent }: Trade, step: TradeStepName): readonly Submitted[] =>
   sent.filter(({ what }) => what === `the ${step}`).reverse();
@@ -167,7 +170,8 @@ async function seenOf(context: Context, sent: Submitted): Promise<Seen> {
 }
 
 /**
- * Refuse a second trade of the same pair while the newest one is unfinished. One of which nothing was mined,
+ * Refuse a second trade of the same pair while the newest one is unfinished. One that is done is over once a
+ * run has told its end: whoever was interrupted before would swap twice. One of which nothing was mined,
  * and nothing can be, is over. So is one whose WETH the wallet no longer has: it was swapped or unwrapped
  * otherwise. Throws UnfinishedTrade.
  */
@@ -184,7 +188,8 @@ export async function requireNoneUnfinished(context: Context, terms: Omit<Terms,
 async function isUnfinished(context: Context, trade: Trade): Promise<boolean> {
   const { terms } = trade;
   const { mined, next } = await progress(context, terms, trade);
-  if (!next || next.state === "open" || next.state === "unshown") return next !== undefined;
+  if (!next) return !isTold(trade);
+  if (next.state === "open" || next.state === "unshown") return true;
   if (!mined.size) return false;
   const needs = broughtBy(mined.get("swap"), terms) ?? terms.sellAmount;
   return (await balanceOf(context.io, WETH, terms.wallet)) >= needs;

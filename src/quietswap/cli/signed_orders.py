@@ -26,7 +26,10 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
         super().__init__()
         self.path = _path("orders.jsonl")
         for sent in _lines("orders.jsonl", SubmittedTransaction):
-            self.data.setdefault(sent.order_id or sent.tx_hash, sent)
+            if sent.order_id is None:
+                self.data[sent.tx_hash] = sent
+            else:
+                self.data.setdefault(sent.order_id, sent)
 
     def __setitem__(self, key: str, sent: SubmittedTransaction) -> None:
         """Keep it by its order's id. Where the file cannot be written, warn: it is submitted.

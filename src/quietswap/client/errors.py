@@ -384,12 +384,16 @@ class QuoteDeclined(ClientError):
 
 
 class UnfinishedTrade(QuoteDeclined):
-    """An earlier swap of the same pair with ETH is unfinished; `trade` is its first transaction."""
+    """An earlier swap of the same pair with ETH was not followed to its end.
+
+    `trade` is the hash of its first transaction.
+    """
 
     def __init__(self, trade: str) -> None:
         super().__init__(
-            f"a swap of this pair is unfinished since its transaction {trade}: go on with it by"
-            " resume (--resume), or begin another one with new_trade (--new); nothing was signed"
+            f"a swap of this pair, of transaction {trade}, was not followed to its end: go on with"
+            " it by resume (--resume), or begin another one with new_trade (--new); nothing was"
+            " signed"
         )
         self.trade = trade
 

@@ -91,14 +91,14 @@ class EtherSwapRun(SwapRun):
         """Go on with an unfinished trade or begin another one, as the person says."""
         words = self._words()
         if self._yes:
-            self._context.say("To go on with the unfinished one:")
+            self._context.say("To go on with it:")
             self._print_resume(trade)
             self._context.say("To begin another one:")
             self._context.again("swap", *words, "--new", *typed_options(*AGAIN, *SIGNING))
             raise UnfinishedTrade(trade)
         terms = trade_of(self._client.orders, trade).terms
         sold, least = self._sell.show(terms.sell_amount), self._buy.show(terms.at_least)
-        text = f"A swap of {sold} for at least {least} is unfinished (transaction {trade})."
+        text = f"A swap of {sold} for at least {least} was not followed to its end ({trade})."
         self._context.say(text, "yellow")
         if confirm("Go on with it? With no another one is planned", skip=False):
             limits = replace(self._request, sell_amount=terms.sell_amount, max_sell=None)

@@ -4,6 +4,7 @@ The caller accepts one plan. Each step is signed within its terms, after the blo
 before, and recorded before it is submitted: `resume` goes on after any interruption.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -157,6 +158,8 @@ class _Run:
             now = yield from progress(self.terms, self._recorded(), self.orders, self.polling)
             self._tell(now)
             step = now.next
+            if step is None:
+                self._remember_end()
             if step is None or (self.swapped is not None and not self.swapped.succeeded):
                 return self._result(now)
             if step.state == "open" or step.step in self.signed:
@@ -176,6 +179,13 @@ class _Run:
     def _result(self, now: Progress) -> TradeResult:
         received = now.received(self.terms)
         return TradeResult(self.trade or "", self.terms, now.mined, received, self.swapped)
+
+    def _remember_end(self) -> None:
+        """Record that the end was told; where it cannot be, the next trade of the pair asks."""
+        trade = self._recorded()
+        if trade is not None and not trade.told:
+            with suppress(OSError):
+                self.orders[trade.sent[-1].tx_hash] = replace(trade.sent[-1], told=True)
 
     def _tell(self, now: Progress) -> None:
         """Tell each mined step once, and what an earlier run left open or without effect."""

@@ -60,7 +60,7 @@ class SubmittedTransaction:
 
     Of a swap with ETH, `trade` is the hash of its first transaction. That one has the terms of all:
     it sells `sell_amount` of `sell_token` for `at_least` smallest units of `buy_token`, of which
-    one is "ETH".
+    one is "ETH". `told`: a run has told the end of its trade.
     """
 
     what: str
@@ -73,6 +73,7 @@ class SubmittedTransaction:
     trade: str | None = None
     buy_token: str | None = None
     at_least: int = 0
+    told: bool = False
 
 
 SignedOrders = MutableMapping[str, SubmittedTransaction]

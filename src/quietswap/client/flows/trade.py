@@ -96,6 +96,11 @@ class Trade:
     sent: tuple[SubmittedTransaction, ...] = field(repr=False)
     """What was signed for it, the newest last; of one step several, if it was signed again."""
 
+    @property
+    def told(self) -> bool:
+        """Whether a run has told its end."""
+        return any(each.told for each in self.sent)
+
     def signed(self, step: Step) -> list[SubmittedTransaction]:
         """Return what was signed for a step, the newest first."""
         return [each for each in reversed(self.sent) if each.what == f"the {step}"]
@@ -223,8 +228,10 @@ def require_none_unfinished(
 ) -> Flow[None]:
     """Refuse a second trade of the same pair while the newest one is unfinished.
 
-    One of which nothing was mined, and nothing can be, is over. So is one whose WETH the wallet no
-    longer has: it was swapped or unwrapped by another command. Raises UnfinishedTrade.
+    One that is done is over once a run has told its end: whoever was interrupted before does not
+    know of it, and would swap twice. One of which nothing was mined, and nothing can be, is over.
+    So is one whose WETH the wallet no longer has: it was swapped or unwrapped by another command.
+    Raises UnfinishedTrade.
     """
     pair = request.wallet.lower(), request.sell_token.lower(), request.buy_token.lower()
     for sent in reversed(list(_recorded(orders))):
@@ -238,8 +245,10 @@ def require_none_unfinished(
 
 def _is_unfinished(trade: Trade, orders: SignedOrders, polling: PollingPolicy) -> Flow[bool]:
     now = yield from progress(trade.terms, trade, orders, polling)
-    if now.next is None or now.next.state in ("open", "unshown"):
-        return now.next is not None
+    if now.next is None:
+        return not trade.told
+    if now.next.state in ("open", "unshown"):
+        return True
     if not now.mined:
         return False
     received = now.received(trade.terms)
