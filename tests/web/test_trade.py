@@ -238,6 +238,7 @@ BUTTONS: Sequence[tuple[Fields, Fields, str, str | None]] = [
     ({}, QUOTED, "Review swap", "review"),
     ({"canBatch": True}, QUOTED, "Review swap in one signature", "review"),
     ({"canBatch": True}, {**QUOTED, "isSeparate": True}, "Review swap", "review"),
+    ({"canBatch": True}, {**QUOTED, "sell": token("USDC"), "buy": ETH}, "Review swap", "review"),
     ({"isAskedToBatch": True}, QUOTED, "Asking your wallet…", None),
     (RICH, {**FORM, "sell": ETH, "buy": token("WETH")}, "Wrap 1.5 ETH", "sign"),
     (RICH, {**FORM, "buy": ETH}, "Unwrap 1.5 WETH", "sign"),
@@ -250,6 +251,12 @@ def test_the_one_button_says_the_next_thing_to_do() -> None:
     answers = run(*(words(world, trade) for world, trade, _, _ in BUTTONS))
     for (_, _, expected, act), answer in zip(BUTTONS, answers, strict=True):
         assert (answer["words"], answer.get("act")) == (expected, act)
+
+
+def test_a_batch_that_buys_eth_names_the_unwrap_after_it() -> None:
+    trade = {**QUOTED, "sell": token("USDC"), "buy": ETH}
+    (steps,) = run({"call": "steps", "given": {"trade": trade, "canBatch": True}})
+    assert [step["name"] for step in steps] == ["batch", "unwrap"]
 
 
 def test_figures_are_cut_and_never_rounded_up() -> None:

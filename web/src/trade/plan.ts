@@ -92,13 +92,13 @@ export function stepsOf(trade: Trade, canBatch: boolean): Step[] {
   if (conversion === 'wrap') return [wrap]
   if (conversion) return [{ name: 'unwrap', title: `Unwrap ${amount} WETH`, label: `unwrap ${amount} WETH` }]
   if (!quote) return []
+  const unwrap: Step[] = buy.wrapped ? [{ name: 'unwrap', title: 'Unwrap', label: 'unwrap what arrived' }] : []
   if (canBatch && !trade.isSeparate && !sell.wrapped) {
-    return [{ name: 'batch', title: 'Approve and swap', label: `approve and swap ${amount} ${sell.symbol}` }]
+    return [{ name: 'batch', title: 'Approve and swap', label: `approve and swap ${amount} ${sell.symbol}` }, ...unwrap]
   }
   const steps: Step[] = [...allowanceSteps(quote, sell, units), { name: 'swap', title: 'Swap', label: `swap ${amount} ${sell.symbol}` }]
   if (sell.wrapped) steps.unshift(wrap)
-  if (buy.wrapped) steps.push({ name: 'unwrap', title: 'Unwrap', label: 'unwrap what arrived' })
-  return steps
+  return [...steps, ...unwrap]
 }
 
 /** Approve what is sold; USDT takes a new allowance only after the old one is zero. */

@@ -82,8 +82,8 @@ const loss = ({ trade }: Facts) => {
 /** "Step 1 of 3: " where more than two transactions are signed. */
 function stepWords({ step, place: [number, all], trade }: Facts): Primary {
   const label = step?.label ?? ''
-  if (step?.name === 'batch') return { words: 'Review swap in one signature', act: 'review' }
-  if (step?.name === 'swap') return { words: 'Review swap', act: 'review' }
+  if (step?.name === 'batch' && all === 1) return { words: 'Review swap in one signature', act: 'review' }
+  if (step?.name === 'swap' || step?.name === 'batch') return { words: 'Review swap', act: 'review' }
   const isNumbered = all > 2 && !conversionOf(trade)
   return { words: isNumbered ? `Step ${number} of ${all}: ${label}` : capital(label), act: 'sign' }
 }
