@@ -11,6 +11,7 @@ from click.testing import Result
 from quietswap.cli.flows.ether_swap import EtherSwapRun
 from quietswap.cli.options import connection
 from quietswap.cli.options.signing import EnvironmentKey
+from quietswap.cli.signed_orders import SignedOrdersFile
 from quietswap.client import TradeStep
 from quietswap.rules.quotes.request import WrapBalances
 from quietswap.rules.tokens.token import WETH
@@ -215,7 +216,7 @@ def test_a_batch_is_no_second_trade_beside_an_unfinished_one(
     words = (*FROM_ETHER, "--approve", "batch", "--yes", *more)
     result = quietswap(*words)
     assert (result.exit_code, node.steps) == (1, ["wrap"])
-    assert "was not followed to its end" in " ".join(result.output.split())
+    assert "was not followed to its end: go on with it" in " ".join(result.output.split())
     other = quietswap(*words, "--new")
     assert "the wallet is not delegated" in " ".join(other.output.split())
     assert (other.exit_code, node.steps) == (1, ["wrap"])
@@ -259,12 +260,37 @@ def test_what_cannot_be_recorded_is_not_submitted(
     result = quietswap(*FROM_ETHER, "--yes")
     assert result.exit_code == 1
     assert "it cannot be recorded" in " ".join(result.output.split())
+    assert "Stopped: nothing was submitted." in result.output
     assert service.bodies("wrap order") == []
+
+
+def test_a_damaged_record_begins_no_second_swap(
+    quietswap: Quietswap, service: FakeService, node: EtherChain, state: Path
+) -> None:
+    stopped_after_the_wrap(quietswap, service)
+    record = state / "quietswap" / "orders.jsonl"
+    record.write_bytes(record.read_bytes()[:-30])
+    result = quietswap(*FROM_ETHER, "--yes")
+    assert (result.exit_code, node.steps) == (1, ["wrap"])
+    assert "orders.jsonl is damaged from line 1 on" in " ".join(result.output.split())
+    assert quietswap(*FROM_ETHER, "--yes", "--new").exit_code == 0
+
+
+def test_one_swap_of_a_wallet_at_a_time(
+    quietswap: Quietswap, node: EtherChain, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    with SignedOrdersFile().alone(WALLET):
+        result = quietswap(*FROM_ETHER, "--yes")
+    assert (result.exit_code, node.steps) == (1, [])
+    assert "is running on this machine" in " ".join(result.output.split())
+    assert quietswap(*FROM_ETHER, "--yes").exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (("1", "ETH", "ETH"), "SELL and BUY are both ETH"),
         (("1", "ETH", "USDC", "--nonce", "7"), "--nonce: a swap with ETH is several"),
         (("1", "ETH", "USDC", "--any-nonce"), "--any-nonce: a swap with ETH is several"),
         (("--resume", "0x1", "--approve", "batch"), "leave --approve batch out"),
@@ -289,7 +315,7 @@ def test_usage(
 def test_a_hash_that_was_not_signed_here_is_not_resumed(quietswap: Quietswap) -> None:
     result = quietswap("swap", "--resume", "0x" + "77" * 32, "--yes")
     assert result.exit_code == 1
-    assert "was signed here" in result.output
+    assert "is not on the record here" in result.output
 
 
 def test_a_quote_names_the_missing_ether_and_repeats_its_options(

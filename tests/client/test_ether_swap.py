@@ -371,7 +371,7 @@ def test_an_end_that_only_the_service_claims_is_not_unwrapped(do: Do, node: Ethe
 
 
 def test_what_was_not_signed_here_is_not_resumed(do: Do) -> None:
-    with pytest.raises(QuoteDeclined, match="was signed here"):
+    with pytest.raises(QuoteDeclined, match="is not on the record here"):
         do("resume", "0x" + "77" * 32, ACCOUNT)
 
 

@@ -259,5 +259,5 @@ def test_an_end_that_only_the_service_claims_is_not_unwrapped(desk: Desk) -> Non
 
 def test_what_was_not_signed_here_is_not_resumed(desk: Desk) -> None:
     desk.orders = {"0x" + "77" * 32: {"trade": "0x" + "77" * 32}}
-    with pytest.raises(Thrown, match="was signed here"):
+    with pytest.raises(Thrown, match="is not on the record here"):
         desk.resume()

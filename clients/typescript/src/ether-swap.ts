@@ -115,7 +115,7 @@ export async function resume(
   const { wallet, sellToken, buyToken, sellAmount } = terms;
   const usual = limits ?? checkedRequest({ sellToken, buyToken, sellAmount }, wallet);
   if (usual.wallet.toLowerCase() !== wallet.toLowerCase())
-    throw new QuoteDeclined(`the trade is one of ${wallet}: nothing was signed`);
+    throw new QuoteDeclined(`the trade is one of ${wallet}, sign with its key: nothing is signed`);
   await requireTradeScope(context);
   return new Run(context, terms, usual, signer, watch, name).toEnd(undefined);
 }

@@ -86,7 +86,7 @@ export function tradeOf(orders: SignedOrders, txHash: string): Trade {
   const named = all.find((each) => each.txHash === txHash.toLowerCase());
   const sent = named ? all.filter(({ trade }) => trade === named.trade) : [];
   const first = sent.find((each) => each.txHash === named?.trade);
-  if (!first) throw new QuoteDeclined(`no transaction ${txHash} of a swap with ETH was signed here: nothing was signed`);
+  if (!first) throw new QuoteDeclined(`transaction ${txHash} of a swap with ETH is not on the record here: nothing is signed`);
   const { wallet, sellToken = "", buyToken = "", sellAmount = "0", atLeast = "0" } = first;
   const terms = { wallet, sellToken, buyToken, sellAmount: BigInt(sellAmount), atLeast: BigInt(atLeast) };
   return { txHash: first.txHash, terms, sent };

@@ -1,6 +1,7 @@
 """Files of what was signed here, so that a later command need not ask the service."""
 
 import contextlib
+import fcntl
 import os
 from collections import UserDict
 from collections.abc import Iterator
@@ -25,11 +26,33 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
     def __init__(self) -> None:
         super().__init__()
         self.path = _path("orders.jsonl")
-        for sent in _lines("orders.jsonl", SubmittedTransaction):
+        self.unreadable: list[int] = []
+        """Numbers of lines that are damaged: what was signed there is not known."""
+        for sent in _lines("orders.jsonl", SubmittedTransaction, self.unreadable):
             if sent.order_id is None:
                 self.data[sent.tx_hash] = sent
             else:
                 self.data.setdefault(sent.order_id, sent)
+
+    @contextlib.contextmanager
+    def alone(self, wallet: str) -> Iterator[None]:
+        """Keep other commands on this machine from a swap with ETH of the same wallet meanwhile.
+
+        Raises click.ClickException if one is running. Where no file can be made, nothing is kept.
+        """
+        path = self.path.with_name(f"{wallet.lower()}.lock")
+        with contextlib.ExitStack() as until:
+            with contextlib.suppress(OSError):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                lock = until.enter_context(path.open("wb"))
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise click.ClickException(
+                        f"a swap with ETH of {wallet} is running on this machine: wait for its"
+                        " end. Nothing was signed"
+                    ) from error
+            yield
 
     def __setitem__(self, key: str, sent: SubmittedTransaction) -> None:
         """Keep it by its order's id. Where the file cannot be written, warn: it is submitted.
@@ -80,11 +103,17 @@ def _path(name: str) -> Path:
     return state_home() / "quietswap" / name
 
 
-def _lines(name: str, kind: type[T]) -> Iterator[T]:
-    with contextlib.suppress(OSError):
-        for line in _path(name).read_bytes().splitlines():
-            with contextlib.suppress(msgspec.DecodeError):  # the write of a line was cut off
-                yield msgspec.json.decode(line, type=kind)
+def _lines(name: str, kind: type[T], damaged: list[int] | None = None) -> Iterator[T]:
+    """Yield the lines of a file; the numbers of those that cannot be read go to `damaged`."""
+    lines: list[bytes] = []
+    with contextlib.suppress(OSError):  # there is none yet
+        lines = _path(name).read_bytes().splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            yield msgspec.json.decode(line, type=kind)
+        except msgspec.DecodeError:
+            if damaged is not None:
+                damaged.append(number)
 
 
 def _append(name: str, line: SubmittedTransaction | SignedApproval, without: str) -> None:

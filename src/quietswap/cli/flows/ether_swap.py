@@ -15,6 +15,7 @@ from quietswap.cli.output import swap_result
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.quote import facts
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
+from quietswap.cli.signed_orders import SignedOrdersFile
 from quietswap.client import SubmittedTransaction, SwapRequest, TradeStep
 from quietswap.client.errors import ClientError, QuoteDeclined, UnfinishedTrade
 from quietswap.client.flows import ether_swap
@@ -56,12 +57,27 @@ class EtherSwapRun(SwapRun):
 
         An unfinished trade of the same pair is gone on with if the person wants it.
         """
+        orders = self._client.orders
+        assert isinstance(orders, SignedOrdersFile)
+        if orders.unreadable and not request.new_trade and tx_hash is None:
+            raise click.ClickException(
+                f"{orders.path} is damaged from line {orders.unreadable[0]} on: a swap of this"
+                " pair may be unfinished. Repair it or remove the line, or begin another swap with"
+                " --new. Nothing was signed"
+            )
+        with orders.alone(request.wallet):
+            self._begin(request, sell, buy, tx_hash)
+
+    def _begin(
+        self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken, tx_hash: str | None
+    ) -> None:
         self._take(request, sell, buy)
         self._mined: dict[Step, int] = {}
         run = partial(self._flow, ether_swap.swap)
         if tx_hash is not None:
             trade = trade_of(self._client.orders, tx_hash)
-            self._trade, self._terms = trade.tx_hash, trade.terms
+            if trade.terms.wallet.lower() == request.wallet.lower():
+                self._trade, self._terms = trade.tx_hash, trade.terms
             run = partial(self._resumed, trade)
         try:
             self._end(self._follow(run))
@@ -102,9 +118,9 @@ class EtherSwapRun(SwapRun):
         self._context.say(text, "yellow")
         if confirm("Go on with it? With no another one is planned", skip=False):
             limits = replace(self._request, sell_amount=terms.sell_amount, max_sell=None)
-            self(limits, self._sell, self._buy, trade)
+            self._begin(limits, self._sell, self._buy, trade)
         else:
-            self(replace(self._request, new_trade=True), self._sell, self._buy)
+            self._begin(replace(self._request, new_trade=True), self._sell, self._buy, None)
 
     def _follow(self, call: Callable[[], TradeResult]) -> TradeResult:
         try:
@@ -143,6 +159,8 @@ class EtherSwapRun(SwapRun):
     @property
     def _has_open_approval(self) -> bool:
         """Whether an approval was signed that no block has: it calls the token that is sold."""
+        if self._sell == ETHER and "wrap" not in self._mined:
+            return False  # it is signed after the wrap
         token = (self._weth if self._sell == ETHER else self._sell).address.lower()
         called = [target.lower() for target in self._signer.called]
         wraps = self._wraps if self._sell == ETHER else 0
@@ -168,7 +186,8 @@ class EtherSwapRun(SwapRun):
             done.append("an approval was signed and may still be mined")
         elif self._approved:
             done.append("the router is approved")
-        return ", and ".join(done) or "nothing was signed"
+        did = "submitted" if self._signer.called else "signed"
+        return ", and ".join(done) or f"nothing was {did}"
 
     def _leave(self, why: str, known: str | None = None, *, declined: bool = False) -> None:
         """Print what is done, and the commands that go on."""

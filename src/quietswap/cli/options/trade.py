@@ -90,6 +90,8 @@ def token_pair(
             continue
         address = token_address(each, client, context, signs=signs, yes=yes)
         pair.append(tokens.by_address(address, client, context, by_node=by_node))
+    if pair == [ETHER, ETHER]:
+        raise click.UsageError("SELL and BUY are both ETH")
     if ETHER in pair and all(each in (ETHER, WETH) for each in pair):
         operation = "unwrap" if pair[1] == ETHER else "wrap"
         wish = shlex.join([operation, amount or "AMOUNT"])

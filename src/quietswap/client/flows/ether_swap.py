@@ -131,7 +131,9 @@ def resume(
     if limits is None:
         limits = SwapRequest(terms.sell_token, terms.buy_token, terms.sell_amount, terms.wallet)
     if limits.wallet.lower() != terms.wallet.lower():
-        raise QuoteDeclined(f"the trade is one of {terms.wallet}: nothing was signed")
+        raise QuoteDeclined(
+            f"the trade is one of {terms.wallet}, sign with its key: nothing is signed"
+        )
     yield from require_trade_scope(polling)
     run = _Run(terms, limits, signer, polling, watch, orders, trade.tx_hash)
     return (yield from run.to_end(None))

@@ -111,7 +111,7 @@ def trade_of(orders: SignedOrders, tx_hash: str) -> Trade:
     named = next((each for each in _recorded(orders) if each.tx_hash == tx_hash.lower()), None)
     if named is None:
         raise QuoteDeclined(
-            f"no transaction {tx_hash} of a swap with ETH was signed here: nothing was signed"
+            f"transaction {tx_hash} of a swap with ETH is not on the record here: nothing is signed"
         )
     sent = [each for each in _recorded(orders) if each.trade == named.trade]
     first = next(each for each in sent if each.tx_hash == named.trade)
