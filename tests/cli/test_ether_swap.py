@@ -152,6 +152,17 @@ def test_ctrl_c_says_what_is_done_and_goes_on(
     assert node.steps == steps
 
 
+def test_both_minimums_are_named(
+    quietswap: Quietswap, service: FakeService, node: EtherChain
+) -> None:
+    """The quote after the wrap has half of the slippage, so a higher minimum."""
+    service.quote = quoting(service)
+    result = quietswap(*FROM_ETHER, "--yes")
+    assert (result.exit_code, node.steps) == (0, STEPS[FROM_ETHER])
+    text = " ".join(result.stdout.split())
+    assert "2,992.5 USDC by the quote that was signed; 2,985 USDC was accepted" in text
+
+
 def stopped_after_the_wrap(quietswap: Quietswap, service: FakeService) -> Result:
     """Run it while each quote after the wrap is worse than the terms."""
     ask, service.quote = service.quote, quoting(service, 0)

@@ -137,7 +137,9 @@ class EtherSwapRun(SwapRun):
         self._context.result((swap_result.machine(swap) if swap else {}) | body)
         self._context.screen.print()
         if swap is not None:
-            self._context.screen.print(swap_result.report(swap, self._buy))
+            self._context.screen.print(
+                swap_result.report(swap, self._buy, accepted=result.terms.at_least)
+            )
         elif result.received is not None:
             rows = ("received", result.received), ("minimum", result.terms.at_least)
             self._context.screen.print(facts(*((name, self._buy.show(n)) for name, n in rows)))

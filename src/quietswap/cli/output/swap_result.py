@@ -45,14 +45,22 @@ def tried(trial: "SwapSimulation", buy: DisplayToken) -> str:
     return f"tried      {buy.show(trial.delivers)} on your node, nothing else taken"
 
 
-def report(result: "SwapResult", buy: DisplayToken, unwrapped: int | None = None) -> RenderableType:
+def report(
+    result: "SwapResult",
+    buy: DisplayToken,
+    unwrapped: int | None = None,
+    accepted: int | None = None,
+) -> RenderableType:
     """Return the amounts received, promised and paid, or why the swap failed.
 
+    `accepted` is the minimum of the plan, where a later quote with a higher one was signed.
     Of the received ETH only `unwrapped` wei are ETH if it is given; the rest is WETH.
     """
     quote, status = result.quote, result.status
     is_shown = result.fate is not None and not result.may_be_mined
     minimum = buy.show(quote.min_buy_amount)
+    if accepted not in (None, quote.min_buy_amount):
+        minimum += f" by the quote that was signed; {buy.show(accepted or 0)} was accepted"
     rows: list[tuple[str, RenderableType]] = []
     if result.received is not None:
         bps = difference_bps(result.received, quote.buy_amount)
