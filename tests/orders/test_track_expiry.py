@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus, may_be_mined
+from quietswap.rules.orders.order_changes import FINALIZED, OrderChange
 from quietswap.rules.orders.tracking import DEEP
 from quietswap.service.orders.submit import OrderDelivery
 from tests.orders.tracking import CANCEL, RIVAL, Scene, a_tracker, open_scene
@@ -168,6 +169,35 @@ async def test_the_watch_ends_when_the_deciding_block_is_final(
     await scene.mine(blocks=8)
     assert not (await scene.now(order)).watched
     assert scene.tracker.watched == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "failure", "evidence", "depth"),
+    [
+        ({}, None, "its block is final, 35 deep", 35),
+        ({"succeeded": False}, None, "its block is final, 35 deep", 35),
+        (RIVAL, None, "the block that used its nonce is final, 35 deep", 35),
+        (
+            RIVAL,
+            Failure(FailureCode.NOT_SENT, "the relay cannot be reached"),
+            "it was never sent; the block that used its nonce is final, 35 deep",
+            0,
+        ),
+    ],
+)
+async def test_the_last_event_says_which_block_is_final(
+    scene: Scene, change: dict[str, object], failure: Failure | None, evidence: str, depth: int
+) -> None:
+    status = OrderStatus.SUBMITTED if failure is None else OrderStatus.FAILED
+    order = await scene.order(status, failure=failure)
+    block = scene.chain.mine(Tx.of(order, **change))
+    await scene.mine(blocks=30)
+    scene.chain.finalized = block.number
+    await scene.mine(blocks=8)
+    last = (await scene.storage.orders.events(order.order_id))[-1]
+    assert (last.event_type, last.evidence) == (FINALIZED, evidence)
+    feed_event = (await scene.storage.events.after(order.client_id, 0, 100))[-1]
+    assert (feed_event.type, feed_event.depth) == (OrderChange.FINALIZED, depth)
 
 
 async def test_nothing_is_closed_that_is_not_deep_whatever_a_node_calls_final(

@@ -3,7 +3,13 @@
 import asyncio
 from dataclasses import replace
 
-from quietswap.rules.orders.order import Order, OrderEvent, OrderEventType, Transition
+from quietswap.rules.orders.order import (
+    FailureCode,
+    Order,
+    OrderEvent,
+    OrderEventType,
+    Transition,
+)
 from quietswap.rules.orders.order_changes import FINALIZED
 from quietswap.rules.orders.tracking import (
     TrackedOrder,
@@ -89,7 +95,7 @@ class OrderCache:
 
     async def close(self, watch: TrackedOrder, final_depth: int | None = None) -> None:
         """Stop tracking: its time is over, so that the bytes may be deleted, or the block that
-        decided is final, with `final_depth` confirmations.
+        used its nonce is final, with `final_depth` confirmations.
         """
         order, line = replace(watch.order, watched=False), None
         if final_depth is not None:
@@ -99,10 +105,22 @@ class OrderCache:
                 event_type=FINALIZED,
                 from_status=order.status,
                 to_status=order.status,
-                evidence=f"its block is final, {final_depth} deep",
-                depth=final_depth,
+                evidence=_final_evidence(order, final_depth),
+                depth=0 if _was_never_sent(order) else final_depth,
             )
         if await self.orders.update(order, line):
             self.watches.drop(watch)
         else:
             await self.refresh(order.order_id)
+
+
+def _was_never_sent(order: Order) -> bool:
+    return order.failure is not None and order.failure.code is FailureCode.NOT_SENT
+
+
+def _final_evidence(order: Order, depth: int) -> str:
+    """Return which block is final: only an order that was mined has one of its own."""
+    if order.inclusion is not None:
+        return f"its block is final, {depth} deep"
+    used = f"the block that used its nonce is final, {depth} deep"
+    return f"it was never sent; {used}" if _was_never_sent(order) else used
