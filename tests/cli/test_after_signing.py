@@ -23,6 +23,7 @@ from tests.client.fake_servers import (
     FakeService,
     Reply,
     ok,
+    placed,
     refused,
     swap_quote,
 )
@@ -33,7 +34,8 @@ from tests.client.test_swap_flow import REQUEST
 from tests.client.test_swap_safety import FOREIGN
 from tests.client.test_transaction_hash_mismatch import status
 from tests.client.test_unbound import UNREADABLE, unproven
-from tests.response_json import quotes
+from tests.response_json import orders, quotes
+from tests.stored_orders import recorded
 
 __all__ = ["approved"]
 
@@ -83,6 +85,30 @@ def test_a_relay_that_refuses_and_may_mine_all_the_same(
     assert "watching your node for 60 s" in text
     assert ("quietswap swap 1 WETH USDC --nonce 7" in text) is (error == "MayBeMined")
     assert ("quietswap history --order ord_5 --follow" in text) is (error == "MayBeMined")
+
+
+def test_an_order_that_was_not_sent_ends_once_its_nonce_is_used(
+    quietswap: Quietswap, service: FakeService, approved: FakeChain
+) -> None:
+    """The own node shows it for what was signed here, though the service never sent it."""
+    silent(approved, service)
+    service.next("order", said("PROVIDER_UNAVAILABLE", 503, reason="NOT_SENT", orderId="ord_5"))
+    assert quietswap(*SWAP, "--yes").exit_code == 4
+    unsent = Failure(FailureCode.NOT_SENT, "the relay could not be reached; nothing was sent")
+    record = placed(OrderStatus.FAILED, order_id="ord_5", tx_hash=service.tx_hash, failure=unsent)
+    service.next("status", *[ok(orders.order_status_response(recorded(record)))] * 2)
+    follow = ("history", "--order", "ord_5", "--follow", "--poll", "0.2")
+    result = quietswap(*follow)
+    text = " ".join(result.output.split())
+    assert result.exit_code == 4, text
+    assert "if it was sent all the same, it may still be mined" in text
+    approved.nonce, approved.replaced_in = 8, approved.head - 5
+    result = quietswap(*follow)
+    text = " ".join(result.output.split())
+    assert result.exit_code == 1, text
+    assert "your own node shows that another transaction used its nonce" in text
+    assert "may still be mined" not in text
+    assert "history --order" not in text
 
 
 def test_the_printed_command_swaps_once(

@@ -16,7 +16,7 @@ from quietswap.client.errors import (
     OrderStillOpen,
     StatusContradiction,
 )
-from quietswap.client.flows.finality import OutcomeWatch
+from quietswap.client.flows.finality import OutcomeWatch, SubmittedTransaction
 from quietswap.rules import errors
 from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.client.conftest import Do, Time
@@ -144,6 +144,28 @@ def test_the_order_is_named_where_the_service_names_it(
         do("swap", ALONE, ACCOUNT)
     assert caught.value.order_id == order_id
     assert isinstance(caught.value.cause, ApiError)
+
+
+def test_what_was_signed_for_a_refused_order_is_recorded(
+    client: QuietswapClient, service: FakeService, approved: FakeChain
+) -> None:
+    """Only so the caller's own node can show later what became of it."""
+    service.next("order", said("PROVIDER_UNAVAILABLE", 503, reason="NOT_SENT", orderId="ord_5"))
+    with pytest.raises(AfterSubmission):
+        client.swap(REQUEST, ACCOUNT)
+    recorded = client.orders["ord_5"]
+    assert (recorded.tx_hash, recorded.nonce) == (service.tx_hash, 7)
+
+
+def test_a_refusal_cannot_name_the_order_of_another_transaction(
+    client: QuietswapClient, service: FakeService, approved: FakeChain
+) -> None:
+    other = SubmittedTransaction("the swap", "0x" + "99" * 32, WALLET, 5, "ord_5")
+    client.orders["ord_5"] = other
+    service.next("order", said("PROVIDER_UNAVAILABLE", 503, reason="NOT_SENT", orderId="ord_5"))
+    with pytest.raises(AfterSubmission):
+        client.swap(REQUEST, ACCOUNT)
+    assert client.orders["ord_5"] == other
 
 
 def test_a_transaction_that_is_mined_late_is_seen(

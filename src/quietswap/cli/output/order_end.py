@@ -8,6 +8,7 @@ from quietswap.cli.output.exit_codes import REFUSED, UNDECIDED
 from quietswap.cli.output.order_progress import AS_REPORTED
 from quietswap.client.flows.finality import OrderEnd, TransactionOutcome
 from quietswap.client.wire import encode
+from quietswap.rules.orders.order import FailureCode
 
 _SHOWN = {
     TransactionOutcome.MINED: "your own node shows that it was mined and succeeded",
@@ -54,7 +55,10 @@ def conclusion(end: OrderEnd) -> str:
 def _caution(end: OrderEnd) -> str:
     if end.fate is None and end.confirmed:
         return ""
-    return ": it may still be mined; repeat it only with the same nonce"
+    failure = end.record.error
+    is_unsent = failure is not None and failure.code == FailureCode.NOT_SENT
+    doubt = "if it was sent all the same, it may still be" if is_unsent else "it may still be"
+    return f": {doubt} mined; repeat it only with the same nonce"
 
 
 def exit_code(end: OrderEnd) -> int:

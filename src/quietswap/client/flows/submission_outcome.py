@@ -6,6 +6,7 @@ decides.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import NoReturn
 
@@ -14,9 +15,11 @@ from quietswap.client.flows.effects import Flow, read_clock
 from quietswap.client.flows.finality import (
     OrderEnd,
     OutcomeWatch,
+    SignedOrders,
     SubmittedTransaction,
     TransactionOutcome,
     follow_to_end,
+    remember,
     watch_transaction,
 )
 from quietswap.client.flows.polling import PollingPolicy
@@ -76,6 +79,22 @@ def raise_outcome(
     if fate is TransactionOutcome.OPEN and isinstance(error, errors.OrderStillOpen):
         raise with_transaction(error, sent)
     raise error_for_outcome(fate, str(error), sent, error, receipt) from error
+
+
+def remember_refused(
+    orders: SignedOrders, sent: SubmittedTransaction, error: errors.ClientError
+) -> SubmittedTransaction:
+    """Return it with the order that a refusal names, recorded, so that its end can be checked.
+
+    An order of another transaction stays what it is.
+    """
+    order_id = sent.order_id or _order_of(error)
+    if order_id is None:
+        return sent
+    sent = replace(sent, order_id=order_id)
+    with suppress(errors.UnexpectedResponse):
+        remember(orders, sent)
+    return sent
 
 
 def with_transaction(

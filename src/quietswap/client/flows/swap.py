@@ -282,6 +282,7 @@ def sign_plan(
         patient = replace(polling, patience_s=polling.until(ends_in_s))
         status = yield from follow_order(order_id, patient, watch, interval, sent.tx_hash)
     except ClientError as error:
+        sent = outcome.remember_refused(orders, sent, error)
         yield from outcome.raise_outcome(error, sent, polling, watch, has_node=has_node)
     if has_node and status.status != "confirmed":
         watch(finality.OutcomeWatch(f"the service reports {status.status}", sent, polling.doubt_s))
