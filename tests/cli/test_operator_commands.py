@@ -59,9 +59,9 @@ def test_what_is_down_is_named_with_what_to_do(town: SandboxInfo) -> None:
         "Backup relay": "check relay.backup.url",
     }
     with fault(town, "node", "down"):
-        assert not any(
-            row["works"] for (kind, _), row in findings(town, 1).items() if kind == "node"
-        )
+        rows = findings(town, 1)
+    assert not any(row["works"] for (kind, _), row in rows.items() if kind == "node")
+    assert rows["source", "uniswap"]["advice"] == "check node.urls"
 
 
 @pytest.fixture(scope="package")

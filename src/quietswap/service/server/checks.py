@@ -72,6 +72,7 @@ async def _source(source: Source, clock: Clock) -> CheckResult:
             route = await source.adapter.route(request)
     except NoRoute as miss:
         advice = _ADVICE.get(miss.miss, "").format(name=source.name)
+        advice = "check node.urls" if source.is_own and advice else advice
         return CheckResult("source", source.name, False, _since(started, clock), str(miss), advice)
     except TimeoutError:
         advice = _ADVICE[NoRouteReason.TIMED_OUT]
