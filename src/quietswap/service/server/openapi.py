@@ -213,7 +213,8 @@ _TITLES = {
 }  # fmt: skip
 _ABOUT = """\
 Quotes swaps over several DEX aggregators, verifies the best route by simulation and submits the
-signed transaction through a private relay. Ethereum mainnet only; native ETH must be wrapped.
+signed transaction through a private relay. Ethereum mainnet only. The tokens of a swap are ERC-20,
+ETH as WETH; the clients plan wrap or unwrap and the swap as one.
 
 Amounts in smallest units are decimal strings. Addresses are EIP-55 checksummed. Every answer is
 `{"ok": true, "data": ...}` or `{"ok": false, "error": CODE, "message": ...}`.
