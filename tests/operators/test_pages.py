@@ -15,7 +15,9 @@ from quietswap.rules.chain.received import Refund, RefundStatus
 from quietswap.rules.clients import ApiKey, AuditEntry, Client, ClientLimits
 from quietswap.rules.operator.figures import BUCKET_MS, Figure, Measure
 from quietswap.rules.operator.operators import Health, PausedSource, ProcessReport
-from quietswap.rules.orders.order import Inclusion, Order, OrderStatus
+from quietswap.rules.orders.order import Inclusion, Order, OrderKind, OrderStatus
+from quietswap.rules.tokens.token import NATIVE, WETH
+from quietswap.rules.tx.address import Address
 from tests.operators.conftest import Office
 from tests.storage.examples import BUY, OTHER_WALLET, SELL, WALLET, an_event, an_order
 
@@ -51,6 +53,19 @@ async def count(office: Office, *figures: tuple[Measure, str, str, int, int], **
     counted = {Figure(*figure[:4]): figure[4] for figure in figures}
     report = ProcessReport("host:7", office.clock.now_ms(), len(counted), {"sources": {}, **state})
     await office.storage.figures.record(counted, report)
+
+
+@pytest.mark.parametrize(
+    ("sold", "bought", "action"), [(NATIVE, WETH, "wrap"), (WETH, NATIVE, "unwrap")]
+)
+async def test_an_unwrap_is_called_so(
+    office: Office, desk: httpx.AsyncClient, sold: Address, bought: Address, action: str
+) -> None:
+    order = stored_at(office, 1, kind=OrderKind.WRAP, sell_token=sold, buy_token=bought)
+    await add(office, order)
+    table = text_of(await desk.get("/operator/orders"))
+    assert f"{order.order_id} {action} " in table
+    assert f"kind {action} " in text_of(await desk.get(f"/operator/orders/{order.order_id}"))
 
 
 async def test_orders_are_found_by_everything_that_names_them(

@@ -14,6 +14,11 @@ def operation_of(order: Order) -> WrapOperation:
     return WrapOperation.WRAP if order.sell_token == NATIVE else WrapOperation.UNWRAP
 
 
+def action_of(order: Order) -> str:
+    """Return the kind for people: an order of kind wrap may be an unwrap."""
+    return operation_of(order).value if order.kind is OrderKind.WRAP else order.kind.value
+
+
 @dataclass(frozen=True, slots=True)
 class OrderTimeouts:
     """Time until an order expires, and the longest time it is tracked after its creation, in ms.
