@@ -124,7 +124,7 @@ def test_sells_no_more_than_was_allowed(
 ) -> None:
     result = quietswap(*RECEIVE, "--max-sell", "0.99", "--yes")
     assert result.exit_code == 1
-    assert "more than 990000000000000000: not signed" in result.output
+    assert "it sells 1 WETH, more than 0.99 WETH: not signed" in " ".join(result.output.split())
     assert service.bodies("order") == []
 
 

@@ -374,8 +374,8 @@ class StatusContradiction(ClientError):
 class QuoteDeclined(ClientError):
     """The quote did not meet the caller's condition; nothing was signed.
 
-    `short` is token, present and needed amount (smallest units) if a balance or an allowance is
-    too low.
+    `short` is token, present and needed amount (smallest units) if a balance, an allowance or
+    `max_sell` is too low.
     """
 
     def __init__(self, message: str, short: tuple[str, int, int] | None = None) -> None:

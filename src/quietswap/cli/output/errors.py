@@ -104,8 +104,13 @@ def _in_tokens(text: str, error: errors.ClientError, *, raw: bool) -> str:
         return text
     address, has, needs = error.short
     token = _token(address, raw=raw)
-    units = f"{has} of {needs} smallest units of the sell token"
-    return text.replace(units, f"{token.show(has)} of {token.show(needs)}")
+    available, needed = token.show(has), token.show(needs)
+    text = text.replace(
+        f"{has} of {needs} smallest units of the sell token", f"{available} of {needed}"
+    )
+    return text.replace(
+        f"{needs} smallest units, more than {has}", f"{needed}, more than {available}"
+    )
 
 
 def _advice(error: errors.ClientError) -> Iterator[str]:

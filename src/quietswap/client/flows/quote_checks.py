@@ -271,7 +271,8 @@ def check_quote(
     if request.max_sell is not None and quote.sell_amount > request.max_sell:
         raise QuoteDeclined(
             f"it sells {quote.sell_amount} smallest units, more than {request.max_sell}: not"
-            " signed; max_sell (--max-sell) allows more"
+            " signed; max_sell (--max-sell) allows more",
+            short=(request.sell_token, request.max_sell, int(quote.sell_amount)),
         )
     try:
         broken = _broken_rule(quote, request, settlers)
