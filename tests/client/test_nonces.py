@@ -66,6 +66,17 @@ def test_a_nonce_of_the_callers_own(do: Do, service: FakeService, named: int, pa
         do("swap", request, never)
 
 
+@pytest.mark.parametrize(("asked", "is_used"), [(6, True), (7, False)])
+def test_a_nonce_that_is_used_already_is_called_so(
+    do_with_node: Do, service: FakeService, approved: FakeChain, asked: int, is_used: bool
+) -> None:
+    assert approved.nonce == 7
+    service.next("quote", ok(change(NONCE, 8)))
+    with pytest.raises(UnsafeQuote, match=f"you asked for {asked}: not signed") as caught:
+        do_with_node("swap", replace(REQUEST, nonce=asked), never)
+    assert (f"nonce {asked} is used already" in str(caught.value)) is is_used
+
+
 def test_the_callers_own_nonce_needs_no_node_to_agree(
     do_with_node: Do, service: FakeService, approved: FakeChain
 ) -> None:

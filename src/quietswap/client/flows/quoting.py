@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from quietswap.client import node_calls
-from quietswap.client.errors import NonceMismatch, QuoteDeclined, UnsafeQuote
+from quietswap.client.errors import ClientError, NonceMismatch, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows import reference_price
 from quietswap.client.flows.approvals import require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform
@@ -130,7 +130,8 @@ def safe_quote(
             return quote
         lags = request.nonce is None and params.nonce is not None and params.nonce < nonce
         if not lags or attempt == _LAGGING_QUOTES:
-            raise NonceMismatch(_other_nonce(params.nonce, nonce, request))
+            is_used = has_node and (yield from _is_used(request))
+            raise NonceMismatch(_other_nonce(params.nonce, nonce, request, is_used=is_used))
         yield Sleep(polling.node_interval_s)
     raise AssertionError("the last attempt returns or raises")
 
@@ -166,9 +167,29 @@ def _next_nonce(wallet: str, least: int, polling: PollingPolicy) -> Flow[int]:
     return (yield from perform(node_calls.nonce(wallet)))
 
 
-def _other_nonce(quoted: int | None, wanted: int, request: SwapRequest) -> str:
+def _is_used(request: SwapRequest) -> Flow[bool]:
+    """Return whether the caller's own node shows that the requested nonce is used in a block."""
+    if request.nonce is None:
+        return False
+    with suppress(ClientError):
+        return bool(
+            (yield from perform(node_calls.nonce(request.wallet, "latest"))) > request.nonce
+        )
+    return False
+
+
+def _other_nonce(
+    quoted: int | None, wanted: int, request: SwapRequest, *, is_used: bool = False
+) -> str:
     if request.nonce is not None:
-        return f"the quote has nonce {quoted}, you asked for {wanted}: not signed"
+        used_text = (
+            f". Your own node shows that nonce {wanted} is used already: without nonce (--nonce)"
+            " a swap uses the next one"
+        )
+        return (
+            f"the quote has nonce {quoted}, you asked for {wanted}: not signed"
+            + used_text * is_used
+        )
     return (
         f"the quote has nonce {quoted}, but the wallet's next is {wanted} by your own node: not"
         " signed. If orders of yours are open, wait until they are decided, or take the service's"
