@@ -10,8 +10,8 @@ from quietswap.service.api.middleware.headers import (
     InvalidHost,
     TrustedHostsMiddleware,
     checked_host,
-    is_loopback,
 )
+from quietswap.service.base.loopback import is_loopback
 from tests.contract import _plain
 from tests.virtual_time import run
 

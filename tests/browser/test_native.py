@@ -127,7 +127,10 @@ def test_a_sale_of_eth_goes_on_after_a_reload(
     approves_and_swaps(page)
     assert desk.held(wallet.account, "USDC") > 0
     page.reload()
-    confirmed(page, "swap")
+    to_orders(page)
+    page.wait(css(".it[data-kind=swap][data-status=confirmed]"))
+    page.click("link", "^Swap")
+    page.wait(css(".order[data-kind=swap], .card .go"))
     assert page.count(SECOND) == 0
     page.close()
 

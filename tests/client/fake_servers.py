@@ -138,7 +138,8 @@ def submitted() -> Reply:
     taken = SubmittedSwap(
         order=placed(OrderStatus.SUBMITTED),
         relay_name="Test Relay",
-        estimated_execution="about 12 seconds",
+        estimated_execution="usually within 1 block, nine of ten within 2 blocks; 3 of 40 orders"
+        " expired",
         tracking_url="https://relay.test/tx",
         provider_order_id=TX_HASH,
     )

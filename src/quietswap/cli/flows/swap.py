@@ -364,7 +364,8 @@ class SwapRun(SigningFlow):
             for line in (f"order      {self._order_id}", f"tx {event.order.tx_hash}"):
                 self._progress.say(line)
             self._progress.say(f"nonce {self._signer.nonce}")
-            self._progress.say(f"in a block {event.order.estimated_execution_time}")
+            for line in f"in a block {event.order.estimated_execution_time}".split("; "):
+                self._progress.say(line)
             self._progress.reported(event.order.status)
             self._progress.start()
         elif isinstance(event, OrderStatusResponse):
