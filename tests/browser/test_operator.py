@@ -74,7 +74,7 @@ def test_every_page_is_usable_by_everybody(order_id: str, page: Page) -> None:
     looked_at(page, "order")
     page.click("link", "Sources")
     page.see("Sources", TITLE)
-    page.call("click", at=css("section:first-of-type > details > summary"))
+    page.call("click", at=css("section:has(#record) + section > details > summary"))
     page.see("Delivered against promised")
     looked_at(page, "charts of a source")
 

@@ -108,7 +108,7 @@ def test_ether_is_quoted_as_its_weth(
     [
         (("ETH", "WETH"), "quietswap wrap 1"),
         (("WETH", "ETH"), "quietswap unwrap 1"),
-        (("ETH", "ETH"), "one to one"),
+        (("ETH", "ETH"), "SELL and BUY are both ETH"),
     ],
 )
 @pytest.mark.parametrize("command", ["price", "quote"])
