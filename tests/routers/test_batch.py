@@ -70,7 +70,7 @@ def test_what_is_written_is_read(
     assert expected.calldata() == good.data
     params = transaction(WALLET, good.data)
     assert batch.read(params, WALLET) == expected
-    found = batch.unwrapped(params, WALLET)
+    found = batch.plain_swap(params, WALLET)
     assert (found.to, found.data, found.value, found.gas_limit) == (ROUTER, swap, 0, 300_000)
 
 
@@ -93,7 +93,7 @@ def test_a_wrong_batch_is_none_or_that_of_another_swap(good: Batch) -> None:
         found = batch.read(params, WALLET)
         assert found != expected, wrong.name
         if found is None:
-            assert batch.unwrapped(params, WALLET) is params
+            assert batch.plain_swap(params, WALLET) is params
         else:
             assert found.calldata() == wrong.data, wrong.name
 

@@ -80,10 +80,15 @@ def new_pending_order(
 
     `now_ms` stamps it; its time is counted from `counted_from_ms` (`safe_now_ms`). Unix ms.
     """
-    trade, call = plan.trade, batch.unwrapped(signed.params, signed.sender)
-    is_swap, ends_at_ms = plan.kind is OrderKind.SWAP, counted_from_ms + limits.expiry_ms
-    deadline_s = calldata.deadline(call.to, call.data) if is_swap else None
-    calls = batch.read(signed.params, signed.sender) if is_swap else None
+    trade, ends_at_ms = plan.trade, counted_from_ms + limits.expiry_ms
+    deadline_s, conversion = None, None
+    if plan.kind is OrderKind.SWAP:
+        calls, plain = batch.read(signed.params, signed.sender), signed.params
+        router, data = (calls.router, calls.data) if calls else (plain.to, plain.data)
+        deadline_s, conversion = (
+            calldata.deadline(router, data),
+            calls.conversion if calls else None,
+        )
     return Order(
         order_id=order_id,
         client_id=plan.client_id,
@@ -112,5 +117,5 @@ def new_pending_order(
         deadline_s=deadline_s,
         fee_cap=signed.params.max_fee_per_gas,
         priority_fee=signed.priority_fee,
-        conversion=calls.conversion.value if calls and calls.conversion else None,
+        conversion=conversion.value if conversion else None,
     )

@@ -154,7 +154,7 @@ def _batch_of(calls: Sequence[_Call]) -> SwapBatch | None:
         wrapped, calls = calls[0][1], calls[1:]
     elif len(calls) == _WITH_ETH:
         unwrapped, calls = int.from_bytes(calls[-1][2][4 : 4 + _WORD]), calls[:-1]
-    if len(calls) != _WITH_ETH - 1:
+    if len(calls) != _WITHOUT_ETH:
         return None
     (token, _, approval), (router, _, swap) = calls
     spend = read_approve(approval)
@@ -163,7 +163,7 @@ def _batch_of(calls: Sequence[_Call]) -> SwapBatch | None:
     return SwapBatch(token, router, spend[1], swap, wrapped, unwrapped)
 
 
-def unwrapped(params: UnsignedTransaction, wallet: Address) -> UnsignedTransaction:
+def plain_swap(params: UnsignedTransaction, wallet: Address) -> UnsignedTransaction:
     """Return the transaction with the swap of a batch as its call; any other as it is."""
     batch = read(params, wallet)
     return params if batch is None else replace(params, to=batch.router, data=batch.data)
@@ -211,8 +211,8 @@ LATER = (
 """Why the batched form has the next nonce: a delegation changes only with it (EIP-7702)."""
 
 
-_WITH_ETH = 3
-"""The calls of a batch with a wrap or unwrap."""
+_WITHOUT_ETH, _WITH_ETH = 2, 3
+"""The calls of a batch, and of one with a wrap or unwrap."""
 
 
 def _weth_call(operation: WrapOperation, amount: int) -> _Call:

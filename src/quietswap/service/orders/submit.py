@@ -301,7 +301,7 @@ class SubmitOrder:
         """
         wallet, fingerprint = signed.sender, signed.params.fingerprint()
         exact = await self.quotes.by_fingerprint(key.client_id, wallet, kind, fingerprint)
-        call = batch.unwrapped(signed.params, wallet)
+        call = batch.plain_swap(signed.params, wallet)
         if call is not signed.params:
             exact = await self.quotes.since(
                 key.client_id, wallet, kind, 0, target=call.to, data=call.data

@@ -24,7 +24,7 @@ from quietswap.rules.orders.request import (
 from quietswap.rules.orders.wallet_transaction import other_form_open, same_call
 from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind
 from quietswap.rules.relays import FIRST_TIER
-from quietswap.rules.routers.batch import unwrapped
+from quietswap.rules.routers.batch import plain_swap
 from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.rules.tx.signed import SignedTransaction, decode
 from quietswap.service.orders.inclusion import GetInclusion
@@ -111,7 +111,7 @@ class SubmitSwap:
             if order.status.is_terminal or order.raw is None:
                 continue
             call = decode("0x" + order.raw.hex()).params
-            is_swap = same_call(unwrapped(call, order.wallet), quote.params)
+            is_swap = same_call(plain_swap(call, order.wallet), quote.params)
             if is_swap and not same_call(call, signed.params):
                 raise other_form_open(order)
 

@@ -17,7 +17,7 @@ from quietswap.rules.quotes.issued_quote import (
     Trade,
 )
 from quietswap.rules.relays import EndpointType, ShareMode
-from quietswap.rules.routers.batch import unwrapped
+from quietswap.rules.routers.batch import plain_swap
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tokens.token_list import TokenCatalogue
 from quietswap.rules.tx.address import Address
@@ -182,7 +182,7 @@ class MatchTransaction:
         self, token: WalletRpcToken, signed: SignedTransaction
     ) -> Sequence[IssuedQuote]:
         """Return the wallet's latest quotes with exactly this call, expired ones included."""
-        call = unwrapped(signed.params, signed.sender)
+        call = plain_swap(signed.params, signed.sender)
         quotes = await self._quotes(token, signed, call.to, call.data)
         forms = [(quote, quote.form_of(signed.params)) for quote in quotes]
         return [quote for quote, form in forms if rules.same_call(form, signed.params)]
@@ -226,10 +226,10 @@ class MatchTransaction:
         """
         since_ms = self.clock.now_ms() - _OPEN_AT_MOST_MS
         earlier = await self.orders.same_trade(plan.client_id, signed.sender, plan.trade, since_ms)
-        swap = unwrapped(signed.params, signed.sender)
+        swap = plain_swap(signed.params, signed.sender)
         for order in earlier:
             call = _call_of(order)
-            is_same = call is not None and rules.same_call(unwrapped(call, order.wallet), swap)
+            is_same = call is not None and rules.same_call(plain_swap(call, order.wallet), swap)
             is_open = not order.status.is_terminal or (order.is_at_large and order.watched)
             if is_same and is_open and order.nonce != signed.nonce:
                 raise rules.quote_used(order.nonce, signed.nonce, order)
