@@ -10,9 +10,6 @@ from quietswap.rules.routers import batch
 from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.trial.verdict import Fault, fault
-from quietswap.rules.tx import fees
-from quietswap.rules.tx.address import Address
-from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.quoting.routes import CollectedRoutes
 
 
@@ -45,8 +42,8 @@ async def batched_form(
         conversion=conversion,
     )
     nonce, wrapped = quote.params.nonce, calls.wrapped
-    params = swap_params(
-        collected, quote.wallet, calls.calldata(), run.gas_limit, nonce, wrapped=wrapped
+    params = collected.transaction(
+        quote.wallet, calls.calldata(), run.gas_limit, nonce, wrapped=wrapped
     )
     cost = wrapped + params.gas_limit * params.max_fee_per_gas
     if wrapped and sender.eth_balance < cost:
@@ -76,23 +73,3 @@ def _fault(run: SimulationResult, route: Route) -> str | None:
             return run.broken
         case Fault.SHORT:
             return f"it delivers {run.received or 0}, less than its minimum {route.min_buy_amount}"
-
-
-def swap_params(
-    collected: CollectedRoutes,
-    to: Address,
-    data: bytes,
-    gas_limit: int,
-    nonce: int | None,
-    *,
-    wrapped: int = 0,
-) -> UnsignedTransaction:
-    """Return the transaction; its calls wrap `wrapped` wei of the wallet's ETH beside the gas."""
-    cap = fees.max_fee_per_gas(
-        collected.prepared.next_base_fee,
-        fees.SWAP_FEE_MULTIPLE,
-        gas_limit=gas_limit,
-        balance=collected.prepared.sender.eth_balance,
-        value=wrapped,
-    )
-    return UnsignedTransaction(to, data, 0, gas_limit, cap, nonce)

@@ -21,7 +21,9 @@ from quietswap.rules.quotes.quote import (
 )
 from quietswap.rules.quotes.scoring import Candidate
 from quietswap.rules.tokens.token import Token, TokenPolicy
+from quietswap.rules.tx import fees
 from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
@@ -43,6 +45,19 @@ class CollectedRoutes:
     candidates: tuple[Candidate, ...]
     reports: tuple[SourceReport, ...]
     prepared: PreparedSimulation
+
+    def transaction(
+        self, to: Address, data: bytes, gas_limit: int, nonce: int | None, *, wrapped: int = 0
+    ) -> UnsignedTransaction:
+        """Return the wallet's transaction; its calls wrap `wrapped` wei of ETH beside the gas."""
+        cap = fees.max_fee_per_gas(
+            self.prepared.next_base_fee,
+            fees.SWAP_FEE_MULTIPLE,
+            gas_limit=gas_limit,
+            balance=self.prepared.sender.eth_balance,
+            value=wrapped,
+        )
+        return UnsignedTransaction(to, data, 0, gas_limit, cap, nonce)
 
 
 class CollectRoutes:

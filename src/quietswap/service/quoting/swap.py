@@ -53,7 +53,7 @@ from quietswap.service.clients.failures import (
 )
 from quietswap.service.node.work import name_tokens
 from quietswap.service.prices.usd import UsdPrices
-from quietswap.service.quoting.batched_form import batched_form, swap_params
+from quietswap.service.quoting.batched_form import batched_form
 from quietswap.service.quoting.price import QuotePrice
 from quietswap.service.quoting.routes import (
     CollectedRoutes,
@@ -326,7 +326,7 @@ class QuoteSwap:
         threat, rebate = self._threat(best, market, impact, sold if bought is None else bought)
         limit = best.gas_limit or fees.gas_limit_for(best.gas) + fees.NEW_SLOT_GAS
         nonce = next_nonce(sender.nonce, sender.pending_nonce, context.nonces)
-        params = swap_params(collected, best.route.target, best.route.data, limit, nonce)
+        params = collected.transaction(best.route.target, best.route.data, limit, nonce)
         return SwapQuote(
             sell_token=request.sell.address,
             buy_token=request.buy.address,
