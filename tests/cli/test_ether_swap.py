@@ -275,13 +275,18 @@ def test_what_cannot_be_recorded_is_not_submitted(
     assert service.bodies("wrap order") == []
 
 
+@pytest.mark.parametrize("more", [(), ("--approve", "batch")], ids=["", "batch"])
 def test_a_damaged_record_begins_no_second_swap(
-    quietswap: Quietswap, service: FakeService, node: EtherChain, state: Path
+    quietswap: Quietswap,
+    service: FakeService,
+    node: EtherChain,
+    state: Path,
+    more: tuple[str, ...],
 ) -> None:
     stopped_after_the_wrap(quietswap, service)
     record = state / "quietswap" / "orders.jsonl"
     record.write_bytes(record.read_bytes()[:-30])
-    result = quietswap(*FROM_ETHER, "--yes")
+    result = quietswap(*FROM_ETHER, "--yes", *more)
     assert (result.exit_code, node.steps) == (1, ["wrap"])
     assert "orders.jsonl is damaged from line 1 on" in " ".join(result.output.split())
     assert quietswap(*FROM_ETHER, "--yes", "--new").exit_code == 0
@@ -291,10 +296,11 @@ def test_one_swap_of_a_wallet_at_a_time(
     quietswap: Quietswap, node: EtherChain, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
-    with SignedOrdersFile().alone(WALLET):
-        result = quietswap(*FROM_ETHER, "--yes")
-    assert (result.exit_code, node.steps) == (1, [])
-    assert "is running on this machine" in " ".join(result.output.split())
+    with SignedOrdersFile().swap_with_ether(WALLET, begins=True):
+        for more in ((), ("--approve", "batch")):
+            result = quietswap(*FROM_ETHER, "--yes", *more)
+            assert (result.exit_code, node.steps) == (1, [])
+            assert "is running on this machine" in " ".join(result.output.split())
     assert quietswap(*FROM_ETHER, "--yes").exit_code == 0
 
 

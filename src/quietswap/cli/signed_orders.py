@@ -26,20 +26,27 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
     def __init__(self) -> None:
         super().__init__()
         self.path = _path("orders.jsonl")
-        self.unreadable: list[int] = []
+        self.damaged: list[int] = []
         """Numbers of lines that are damaged: what was signed there is not known."""
-        for sent in _lines("orders.jsonl", SubmittedTransaction, self.unreadable):
+        for sent in _lines("orders.jsonl", SubmittedTransaction, self.damaged):
             if sent.order_id is None:
                 self.data[sent.tx_hash] = sent
             else:
                 self.data.setdefault(sent.order_id, sent)
 
     @contextlib.contextmanager
-    def alone(self, wallet: str) -> Iterator[None]:
-        """Keep other commands on this machine from a swap with ETH of the same wallet meanwhile.
+    def swap_with_ether(self, wallet: str, *, begins: bool) -> Iterator[None]:
+        """Hold the only swap with ETH of a wallet that commands on this machine run.
 
-        Raises click.ClickException if one is running. Where no file can be made, nothing is kept.
+        Raises click.ClickException if one is running, or if it `begins` one while the record is
+        damaged. Where no file can be made, other commands are not kept off.
         """
+        if begins and self.damaged:
+            raise click.ClickException(
+                f"{self.path} is damaged from line {self.damaged[0]} on: a swap of this pair may be"
+                " unfinished. Repair it or remove the line, or begin another swap with --new."
+                " Nothing was signed"
+            )
         path = self.path.with_name(f"{wallet.lower()}.lock")
         with contextlib.ExitStack() as until:
             with contextlib.suppress(OSError):

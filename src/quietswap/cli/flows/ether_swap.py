@@ -15,7 +15,6 @@ from quietswap.cli.output import swap_result
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.quote import facts
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
-from quietswap.cli.signed_orders import SignedOrdersFile
 from quietswap.client import SubmittedTransaction, SwapRequest, TradeStep
 from quietswap.client.errors import ClientError, QuoteDeclined, UnfinishedTrade
 from quietswap.client.flows import ether_swap
@@ -57,15 +56,7 @@ class EtherSwapRun(SwapRun):
 
         An unfinished trade of the same pair is gone on with if the person wants it.
         """
-        orders = self._client.orders
-        assert isinstance(orders, SignedOrdersFile)
-        if orders.unreadable and not request.new_trade and tx_hash is None:
-            raise click.ClickException(
-                f"{orders.path} is damaged from line {orders.unreadable[0]} on: a swap of this"
-                " pair may be unfinished. Repair it or remove the line, or begin another swap with"
-                " --new. Nothing was signed"
-            )
-        with orders.alone(request.wallet):
+        with self._alone(request, sell, buy, begins=tx_hash is None):
             self._begin(request, sell, buy, tx_hash)
 
     def _begin(

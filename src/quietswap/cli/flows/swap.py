@@ -15,6 +15,7 @@ from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.order_end import shown_state
 from quietswap.cli.output.order_progress import final_text
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
+from quietswap.cli.signed_orders import SignedOrdersFile
 from quietswap.client import OutcomeWatch, SwapPlan, SwapRequest, SwapSimulation, errors, node_calls
 from quietswap.client.errors import ApiError, ClientError
 from quietswap.client.flows.approvals import ApprovalSent, Approved
@@ -64,12 +65,13 @@ class SwapRun(SigningFlow):
     def __call__(self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken) -> None:
         """Swap; the exit codes are those of `quietswap.cli.output.exit_codes`."""
         self._take(request, sell, buy)
-        try:
-            result = self._run(self._swapped)
-        except errors.NonceMismatch:
-            if not self._queues():
-                raise
-            result = self._run(self._swapped)
+        with self._alone(request, sell, buy, begins=True):
+            try:
+                result = self._run(self._swapped)
+            except errors.NonceMismatch:
+                if not self._queues():
+                    raise
+                result = self._run(self._swapped)
         self._context.result(swap_result.machine(result))
         self._context.screen.print()
         self._context.screen.print(swap_result.report(result, self._buy, unwrapped=self._unwrapped))
@@ -79,6 +81,16 @@ class SwapRun(SigningFlow):
             raise click.exceptions.Exit(UNDECIDED)
         if not result.succeeded:
             raise click.exceptions.Exit(SHORT if result.fell_short else REFUSED)
+
+    def _alone(
+        self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken, *, begins: bool
+    ) -> contextlib.AbstractContextManager[None]:
+        """Return what guards a swap with ETH, in one transaction or several, against a second."""
+        if ETHER not in (sell, buy):
+            return contextlib.nullcontext()
+        orders = self._client.orders
+        assert isinstance(orders, SignedOrdersFile)
+        return orders.swap_with_ether(request.wallet, begins=begins and not request.new_trade)
 
     @property
     def _unwrapped(self) -> int | None:
@@ -267,11 +279,9 @@ class SwapRun(SigningFlow):
             self._require_funds(facts.sell_balance, quote.sell_amount, sell, "swap")
         floor = plan.request.at_least
         if floor is not None and quote.min_buy_amount < floor:
-            least, signed = (
-                self._buy.show(floor),
-                "nothing was" if not self._signer.called else "not",
-            )
-            raise errors.QuoteDeclined(f"it could deliver less than {least}: {signed} signed")
+            least = self._buy.show(floor)
+            what = "not" if self._signer.called else "nothing was"
+            raise errors.QuoteDeclined(f"it could deliver less than {least}: {what} signed")
         if plan.reference is not None and (below := plan.below_percent) is not None:
             screen.print(swap_result.compared(plan.reference, below, self._buy))
         if (notice := output.loss_notice(plan.loss)) is not None:
