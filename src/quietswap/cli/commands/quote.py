@@ -48,16 +48,15 @@ def quote(
             token_of(selling), token_of(buying), wallet=owner, slippage_bps=slippage_bps, **amounts
         )
         swap_quote = client.quote(request)
-        is_wrapped = selling == ETHER and not context.as_json
-        ether = client.wrap_info(owner).balances.eth.wei if is_wrapped else swap_quote.sell_amount
-        wait = None if context.as_json else usual_wait(client)
-    if context.result(swap_quote):
+        if not context.result(swap_quote):
+            return
+        ether = client.wrap_info(owner).balances.eth.wei if selling == ETHER else None
         loss = judge_quote(swap_quote, slippage_bps)
         context.screen.print(whole_quote(swap_quote, selling, buying, loss))
-        if wait is not None:
+        if (wait := usual_wait(client)) is not None:
             context.screen.print(facts(("in a block", wait)))
         if ETHER in (selling, buying):
-            if ether < swap_quote.sell_amount:
+            if ether is not None and ether < swap_quote.sell_amount:
                 context.screen.print(missing_ether(ether, selling))
             context.screen.print(steps(swap_quote, selling))
             sold = selling.number(swap_quote.sell_amount).replace(",", "")

@@ -59,8 +59,8 @@ def report(
     quote, status = result.quote, result.status
     is_shown = result.fate is not None and not result.may_be_mined
     minimum = buy.show(quote.min_buy_amount)
-    if accepted not in (None, quote.min_buy_amount):
-        minimum += f" by the quote that was signed; {buy.show(accepted or 0)} was accepted"
+    if accepted is not None and accepted != quote.min_buy_amount:
+        minimum += f" by the quote that was signed; {buy.show(accepted)} was accepted"
     rows: list[tuple[str, RenderableType]] = []
     if result.received is not None:
         bps = difference_bps(result.received, quote.buy_amount)

@@ -24,8 +24,8 @@ from quietswap.rules.quotes.quote import RouteRequest as Terms
 from quietswap.rules.routers import batch
 from quietswap.rules.safety import methods as routers
 from quietswap.rules.safety.loss import Loss
+from quietswap.rules.tokens import token as tokens
 from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE, Token
-from quietswap.rules.tokens.token import WrapOperation as ConversionInside
 from quietswap.rules.trial import swap_trial
 from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.rules.tx.fees import TRANSACTION_GAS
@@ -296,7 +296,7 @@ def _call_of(quote: SwapQuoteResponse, request: SwapRequest) -> tuple[str, str]:
         int(quote.sell_amount),
         swap.data,
         min_buy_amount=int(quote.min_buy_amount),
-        conversion=inside and ConversionInside(inside),
+        conversion=tokens.WrapOperation(inside) if inside else None,
     ):
         with_eth = {"wrap": "the wrap of what is sold, ", "unwrap": "the unwrap of the minimum, "}
         raise UnsafeQuote(

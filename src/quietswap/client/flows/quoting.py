@@ -172,9 +172,8 @@ def _is_used(request: SwapRequest) -> Flow[bool]:
     if request.nonce is None:
         return False
     with suppress(ClientError):
-        return bool(
-            (yield from perform(node_calls.nonce(request.wallet, "latest"))) > request.nonce
-        )
+        next_nonce = yield from perform(node_calls.nonce(request.wallet, "latest"))
+        return next_nonce > request.nonce
     return False
 
 
@@ -182,14 +181,11 @@ def _other_nonce(
     quoted: int | None, wanted: int, request: SwapRequest, *, is_used: bool = False
 ) -> str:
     if request.nonce is not None:
-        used_text = (
-            f". Your own node shows that nonce {wanted} is used already: without nonce (--nonce)"
-            " a swap uses the next one"
-        )
-        return (
-            f"the quote has nonce {quoted}, you asked for {wanted}: not signed"
-            + used_text * is_used
-        )
+        text = f"the quote has nonce {quoted}, you asked for {wanted}: not signed"
+        if is_used:
+            text += f". Your own node shows that nonce {wanted} is used already: without nonce"
+            text += " (--nonce) a swap uses the next one"
+        return text
     return (
         f"the quote has nonce {quoted}, but the wallet's next is {wanted} by your own node: not"
         " signed. If orders of yours are open, wait until they are decided, or take the service's"

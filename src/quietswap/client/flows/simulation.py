@@ -180,7 +180,7 @@ def trial_of(
         min_buy_amount=quote.min_buy_amount,
         payer=payer(router, data, buy) if measures else None,
         is_batched=is_batched,
-        conversion=inside and WrapOperation(inside),
+        conversion=WrapOperation(inside) if inside else None,
     )
 
 
