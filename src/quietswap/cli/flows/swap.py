@@ -280,8 +280,8 @@ class SwapRun(SigningFlow):
         floor = plan.request.at_least
         if floor is not None and quote.min_buy_amount < floor:
             least = self._buy.show(floor)
-            what = "not" if self._signer.called else "nothing was"
-            raise errors.QuoteDeclined(f"it could deliver less than {least}: {what} signed")
+            signed = "not" if self._signer.called else "nothing was"
+            raise errors.QuoteDeclined(f"it could deliver less than {least}: {signed} signed")
         if plan.reference is not None and (below := plan.below_percent) is not None:
             screen.print(swap_result.compared(plan.reference, below, self._buy))
         if (notice := output.loss_notice(plan.loss)) is not None:
