@@ -15,13 +15,14 @@ from eth_account import Account
 from mcp import Client
 
 from quietswap.cli.mcp.answers import Refused
-from quietswap.cli.mcp.limits import DAY_MS, SigningLimits, Spending
+from quietswap.cli.mcp.limits import SigningLimits, Spending
 from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.server import make_server
 from quietswap.cli.mcp.signing import LocalSigner, Person
 from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.tokens import ETHER, WETH
 from quietswap.client import AsyncQuietswapClient
+from quietswap.rules.time_units import DAY_MS
 from tests import forked
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from quietswap.rules.clients import DAY_MS
 from quietswap.rules.operator.figures import BELOW, Measure
 from quietswap.rules.operator.operators import ProcessReport
 from quietswap.rules.quotes.quote import SourceOutcome
+from quietswap.rules.time_units import DAY_MS
 from quietswap.service import observe
 from tests.operators.conftest import Office
 from tests.operators.test_pages import count, text_of, utc

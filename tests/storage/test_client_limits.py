@@ -10,9 +10,10 @@ from dataclasses import replace
 import pytest
 
 from quietswap.rules import errors
-from quietswap.rules.clients import DAY_MS, AuditEntry, Client, ClientLimits, DayUsage, day_of
+from quietswap.rules.clients import AuditEntry, Client, ClientLimits, DayUsage, day_of
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
 from quietswap.rules.quotes.issued_quote import CancelOrderTerms, SwapOrderTerms
+from quietswap.rules.time_units import DAY_MS
 from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tx.address import Address
 from quietswap.service.storage.factory import Storage

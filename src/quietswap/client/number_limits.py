@@ -8,13 +8,15 @@ key.
 
 import math
 
+from quietswap.rules.time_units import DAY_S
+
 LEAST_INTERVAL_S, MOST_INTERVAL_S = 1.0, 60.0
 """The range of the poll interval that a service may set, in s."""
 MOST_RETRY_S = 300.0
 """The longest wait for a `retryAfter`, in s."""
 MAX_BODY = 4 * 2**20
 """Largest body of an answer that is read, in bytes after decompression."""
-MOST_WAIT_S = 86_400.0
+MOST_WAIT_S = float(DAY_S)
 """The longest pause or timeout that a caller may set, in s: a day."""
 MAX_LEVELS = 200
 """Nested arrays and objects of an answer; real ones have less than 20."""

@@ -1,4 +1,7 @@
-"""Clients, their API keys, limits and usage."""
+"""Clients, their API keys and scopes, limits and usage.
+
+USD amounts are cents, rounded up. A day is a UTC day, counted from 1970-01-01.
+"""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -9,12 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from quietswap.rules import errors
+from quietswap.rules.time_units import DAY_MS
 from quietswap.rules.tx.address import Address
-
-# What a client may do: the scope of its keys, and its limits.
-#
-# USD amounts are cents, rounded up. A day is a UTC day, counted from 1970-01-01.
-DAY_MS = 86_400_000
 
 
 class KeyScope(StrEnum):

@@ -5,8 +5,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from quietswap.rules.time_units import DAY_S, HOUR_S
+
 _MANY = 1_000_000_000
-_HOUR, _DAY, _YEAR = 3600, 86_400, 31_536_000
+_HOUR, _DAY, _YEAR = HOUR_S, DAY_S, 365 * DAY_S
 """Upper limits that detect typing errors: counts, and seconds."""
 Count = Annotated[int, Meta(ge=1, le=_MANY)]
 Days = Annotated[int, Meta(ge=1, le=36_500)]

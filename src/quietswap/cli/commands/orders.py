@@ -20,6 +20,7 @@ from quietswap.rules.contract.exports import FORMATS
 from quietswap.rules.foreign_text import visible
 from quietswap.rules.orders.export import ExportFilter
 from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
+from quietswap.rules.time_units import HOUR_S, MINUTE_S
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.storage.factory import Storage
@@ -106,7 +107,7 @@ def _print(found: Sequence[Order], now_ms: int) -> None:
 
 def _age(span_ms: int) -> str:
     seconds = span_ms // 1000
-    for unit, size in (("h", 3600), ("m", 60)):
+    for unit, size in (("h", HOUR_S), ("m", MINUTE_S)):
         if seconds >= 2 * size:
             return f"{seconds // size} {unit}"
     return f"{seconds} s"

@@ -12,6 +12,7 @@ import click
 from quietswap.cli.interrupts import stopping_signals
 from quietswap.cli.options.connection import FiniteRange
 from quietswap.cli.output.sandbox_text import check_env_file, welcome, write_env_file
+from quietswap.rules.time_units import DAY_S
 
 if TYPE_CHECKING:
     from quietswap.sandbox.stack import SandboxStack
@@ -81,7 +82,7 @@ def _install(_context: click.Context, _option: click.Parameter, wanted: bool) ->
     help="Program that runs the chain; geth makes its blocks itself, as mainnet's nodes do.",
 )  # fmt: skip
 @click.option(
-    "--amsterdam-in", type=click.IntRange(0, 86_400), metavar="SECONDS",
+    "--amsterdam-in", type=click.IntRange(0, DAY_S), metavar="SECONDS",
     help="With --node geth: the rules of Amsterdam begin after this time (default: never).",
 )  # fmt: skip
 @click.option(

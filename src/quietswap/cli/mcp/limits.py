@@ -15,9 +15,9 @@ from quietswap.cli.mcp.quotes import find_token, read_units
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
 from quietswap.client import AsyncQuietswapClient
 from quietswap.client.flows.quote_checks import MAX_FEE_WEI
+from quietswap.rules.time_units import DAY_MS
 from quietswap.service.base.clock import Clock
 
-DAY_MS = 24 * 3600 * 1000
 _WITHIN_S = 10.0
 _TABLE = """CREATE TABLE IF NOT EXISTS signed (
     id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, wallet TEXT NOT NULL, token TEXT NOT NULL,

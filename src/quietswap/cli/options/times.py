@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from quietswap.rules.time_units import DAY_MS, HOUR_MS, MINUTE_MS
 from quietswap.service.base.clock import SystemClock
 
 _SPAN = re.compile(r"(\d{1,6})([mhd])", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_UNIT_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_UNIT_MS = {"m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS}
 
 _LONGEST_DAYS = 3650
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+from quietswap.rules.time_units import DAY_S, HOUR_S
 from quietswap.rules.tokens.token import DAI, USDC, USDT, WBTC, WETH
 from quietswap.rules.tx.address import Address
 
@@ -22,15 +23,15 @@ class ChainlinkFeed:
 
 
 FEEDS = {
-    WETH: ChainlinkFeed(Address("0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419"), 3600),
-    WBTC: ChainlinkFeed(Address("0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c"), 3600),
-    USDC: ChainlinkFeed(Address("0x8fFfFfd4AfB6115b954Bd326cbe7B4BA576818f6"), 86_400),
-    USDT: ChainlinkFeed(Address("0x3E7d1eAB13ad0104d2750B8863b489D65364e32D"), 86_400),
+    WETH: ChainlinkFeed(Address("0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419"), HOUR_S),
+    WBTC: ChainlinkFeed(Address("0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c"), HOUR_S),
+    USDC: ChainlinkFeed(Address("0x8fFfFfd4AfB6115b954Bd326cbe7B4BA576818f6"), DAY_S),
+    USDT: ChainlinkFeed(Address("0x3E7d1eAB13ad0104d2750B8863b489D65364e32D"), DAY_S),
 }
 """By token: ETH/USD for WETH, BTC/USD for WBTC, own feeds for USDC and USDT."""
 
 REFERENCE_FEEDS = FEEDS | {
-    DAI: ChainlinkFeed(Address("0xAed0c38402a5d19df6E4c03F4E2DceD6e29c1ee9"), 3600)
+    DAI: ChainlinkFeed(Address("0xAed0c38402a5d19df6E4c03F4E2DceD6e29c1ee9"), HOUR_S)
 }
 """Also DAI, for the client: the service uses two web sources for it."""
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from quietswap.rules.time_units import DAY_S
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.sandbox.contracts import abi
@@ -240,7 +241,6 @@ class FeedUpdater:
         await self._chain.set_price(pair, usd)
 
 
-_YESTERDAY_S = 86_400
 _LLAMA_PATH = "/prices/current/"
 _LLAMA_ETH = "coingecko:ethereum"
 _GECKO_PATH = "/api/v3/simple/token_price/ethereum"
@@ -265,7 +265,7 @@ class _Quotes:
         return float(price * (2 if self.active_faults.shows(self.name, "2x") else 1))
 
     def _timestamp(self) -> int:
-        return int(time.time()) - _YESTERDAY_S * self.active_faults.shows(self.name, "stale")
+        return int(time.time()) - DAY_S * self.active_faults.shows(self.name, "stale")
 
 
 class DefiLlamaStub(_Quotes):

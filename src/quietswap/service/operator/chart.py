@@ -12,13 +12,12 @@ from markupsafe import Markup
 
 from quietswap.rules.operator.figures import FigureRow, FigureWindow, by_slot, distribution
 from quietswap.rules.orders.order import OrderEventType
+from quietswap.rules.time_units import DAY_MS, HOUR_MS
 from quietswap.service.operator.page import render
 
 _PLOT = {"x0": 13, "x1": 98, "y0": 8, "y1": 148}
 """Edges of the plot: x in percent of the width, y in pixels."""
-_HOUR_MS = 3_600_000
-_DAY_MS = 24 * _HOUR_MS
-_TIMES = [hours * _HOUR_MS for hours in (1, 2, 3, 6, 12, 24, 48, 96, 168)]
+_TIMES = [hours * HOUR_MS for hours in (1, 2, 3, 6, 12, 24, 48, 96, 168)]
 """Distances of labels on the axis of time."""
 COLOURS = tuple(f"s{place}" for place in range(8))
 """Classes of the style sheet for things without a meaning of their own, such as sources."""
@@ -167,7 +166,7 @@ def _times(window: FigureWindow) -> list[tuple[str, str]]:
     """Return place in percent of the width and label of round times."""
     first, length = window.slots[0], window.step_ms * len(window.slots)
     every = next(ms for ms in _TIMES if 5 * ms >= length)
-    words, width = "%H:%M" if every < _DAY_MS else "%d %b", _PLOT["x1"] - _PLOT["x0"]
+    words, width = "%H:%M" if every < DAY_MS else "%d %b", _PLOT["x1"] - _PLOT["x0"]
     return [
         (
             f"{_PLOT['x0'] + width * (at - first) / length:.2f}",

@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.errors.base import RequestError
 from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.rules.time_units import MINUTE_S
 from quietswap.service import observe
 from quietswap.service.api.operation import ApiOptions
 from quietswap.service.api.parsing.body import BodyMemory, BodyMemoryFull
@@ -52,7 +53,6 @@ from quietswap.service.operator.request import (
 from quietswap.service.operator.sessions import form_token
 
 _ASSETS = {"operator.css": "text/css; charset=utf-8", "operator.js": "text/javascript"}
-_MINUTE_S = 60
 _FORM_S = 3600
 """Seconds in which a login form can be sent."""
 _UNREADABLE = ("This request cannot be read", 400, "Nothing was changed.")
@@ -157,7 +157,7 @@ class OperatorEndpoint:
         """
         client = client_address(scope, self.api_options.trusted_proxies)
         window = await self.parts.guesses.hit(
-            f"operator:{client}", self.options.logins_per_minute, _MINUTE_S
+            f"operator:{client}", self.options.logins_per_minute, MINUTE_S
         )
         if window.allowed:
             return self._login_form("This secret is not valid.", 403)

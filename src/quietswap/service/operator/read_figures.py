@@ -6,12 +6,12 @@ from quietswap.rules.operator.figures import BUCKET_MS, FigureWindow, Measure
 from quietswap.rules.operator.operators import (
     ProcessReport,
 )
+from quietswap.rules.time_units import HOUR_MS
 from quietswap.service.base.clock import Clock
 from quietswap.service.storage.figures import FigureStore
 
 REPORTS_S = 60
 """A process that reported within so many seconds is shown."""
-_HOUR_MS = 3_600_000
 _SLOTS = 56
 _HOURS_A_SECOND = 12
 """A day is kept for 2 seconds, a week for 14: a longer one costs more and changes less."""
@@ -40,7 +40,7 @@ class ReadFigures:
         ends, window = self._kept.get(place, (moment, None))
         if window is None or not moment < ends:
             now = self._clock.now_ms()
-            since = now - hours * _HOUR_MS
+            since = now - hours * HOUR_MS
             rows = await self._figures.read(measures, since, step)
             window = FigureWindow(since, now, step, rows)
             self._kept[place] = moment + hours / _HOURS_A_SECOND, window
@@ -58,5 +58,5 @@ class ReadFigures:
 
 def step_of(hours: int) -> int:
     """Return the length of a slot in ms: a multiple of the stored ten minutes."""
-    buckets = -(-hours * _HOUR_MS // (BUCKET_MS * _SLOTS))
+    buckets = -(-hours * HOUR_MS // (BUCKET_MS * _SLOTS))
     return buckets * BUCKET_MS

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from quietswap.rules.clients import DAY_MS
 from quietswap.rules.operator.figures import (
     BELOW,
     FAR_BELOW,
@@ -15,6 +14,7 @@ from quietswap.rules.operator.figures import (
     by_slot,
 )
 from quietswap.rules.quotes.quote import SourceOutcome
+from quietswap.rules.time_units import DAY_MS
 from quietswap.service.operator.page import render
 from quietswap.service.operator.read_figures import ReadFigures
 from quietswap.service.operator.value_text import moment, share

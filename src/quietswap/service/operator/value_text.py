@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from quietswap.rules.orders.statistics import Percentiles
+from quietswap.rules.time_units import DAY_S, HOUR_S, MINUTE_S
 
 
 def share(part: int, whole: int) -> str:
@@ -26,7 +27,7 @@ def spread(found: Percentiles | None, unit: str) -> str:
 def age(ms: int) -> str:
     """Return a span of time in its largest unit, rounded down."""
     seconds = max(ms, 0) // 1000
-    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+    for unit, length in (("d", DAY_S), ("h", HOUR_S), ("min", MINUTE_S)):
         if seconds >= length:
             return f"{seconds // length} {unit}"
     return f"{seconds} s"

@@ -11,8 +11,9 @@ from quietswap.rules.operator.inclusion import (
     inclusion_report,
     mined_order,
 )
+from quietswap.rules.time_units import DAY_MS
 from quietswap.service.base.clock import Clock
-from quietswap.service.orders.statistics import DAY_MS, MOST_ORDERS, relay_name
+from quietswap.service.orders.statistics import MOST_ORDERS, relay_name
 from quietswap.service.storage.inclusion import InclusionStore
 
 if TYPE_CHECKING:

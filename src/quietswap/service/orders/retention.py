@@ -5,6 +5,7 @@ Expired quotes, signed bytes of final orders, events and, if configured, final o
 
 from dataclasses import dataclass
 
+from quietswap.rules.time_units import DAY_MS, HOUR_MS
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.storage.events import EventStore
@@ -12,9 +13,9 @@ from quietswap.service.storage.orders import OrderStore
 from quietswap.service.storage.quotes import QuoteStore
 
 BATCH = 500
-_QUOTES_KEPT_MS = 24 * 3600 * 1000
+_QUOTES_KEPT_MS = DAY_MS
 """Much longer than a quote is used, so that an operator can compare a refused order with it."""
-_BYTES_KEPT_MS = 3600 * 1000
+_BYTES_KEPT_MS = HOUR_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

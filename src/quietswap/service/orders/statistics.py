@@ -7,6 +7,7 @@ from cachetools import TTLCache
 
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.orders.statistics import TWO_RELAYS, Measure, OrderStatistics, grouped
+from quietswap.rules.time_units import DAY_MS
 from quietswap.service.base.clock import Clock
 from quietswap.service.storage.order_statistics import OrderStatisticsStore
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from quietswap.service.relays.relay import Relay
 
 
-DAY_MS = 86_400_000
 MOST_ORDERS = 20_000
 """Orders counted for one answer; of more, the newest."""
 _CLIENTS = 256

@@ -14,6 +14,7 @@ from itertools import accumulate
 from cachetools import LRUCache
 
 from quietswap.rules.clients import VISITORS, Party, party_of
+from quietswap.rules.time_units import DAY_MS
 from quietswap.rules.vendors.vendor import RequestBudget
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import CircuitBreaker, TokenBucket
@@ -70,7 +71,6 @@ MOST_CLIENTS = 1024
 """Clients in memory, and groups of visitors. Above it the least recently used one is removed."""
 LONGEST_WAIT_S = 0.25
 """So long a client waits for its share at most. Its requests do not come at exact intervals."""
-_DAY_MS = 86_400_000
 _RESERVED_SHARE = 0.1
 _RESERVED_FROM_VISITORS = 0.5
 _DIVIDED_EVERY_S = 1.0
@@ -202,8 +202,8 @@ class FairBudget:
 
     def _has_day_left(self, party: Party) -> bool:
         limit, now_ms = self._budget.per_day, self._clock.now_ms()
-        if now_ms // _DAY_MS != self._day:
-            self._day, self._total_today = now_ms // _DAY_MS, 0
+        if now_ms // DAY_MS != self._day:
+            self._day, self._total_today = now_ms // DAY_MS, 0
             self._today.clear()
             self._visitors_today.clear()
         if limit is None:
@@ -216,7 +216,7 @@ class FairBudget:
             used = self._visitors_today[party.member]
         if used >= of_one:
             reserved += _RESERVED_SHARE
-        rest_of_day = 1 - now_ms % _DAY_MS / _DAY_MS
+        rest_of_day = 1 - now_ms % DAY_MS / DAY_MS
         return rest >= 1 and rest - 1 >= int(limit * reserved * rest_of_day)
 
     def _count_today(self, party: Party) -> None:

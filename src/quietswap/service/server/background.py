@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from quietswap.rules.orders.tracking import TrackingRules
+from quietswap.rules.time_units import DAY_MS
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.clients.failures import guarded
@@ -25,7 +26,6 @@ from quietswap.service.settings import TrackingConfig
 _STOP_S = 3.0
 """Time for a running tracking cycle at shutdown. After it, the next leader reads the database."""
 _RETENTION_EVERY_S = 60.0
-_DAY_MS = 86_400_000
 _NEXT_BATCH_S = 0.1
 _HEALTH_EVERY_S = 1.0
 _KEY_USES_EVERY_S = 60.0
@@ -138,8 +138,8 @@ async def _delete_old_data(parts: Container, clock: Clock) -> None:
         orders=parts.storage.orders,
         events=parts.storage.events,
         clock=clock,
-        orders_kept_ms=None if days is None else days * _DAY_MS,
-        events_kept_ms=parts.settings.storage.events_kept_days * _DAY_MS,
+        orders_kept_ms=None if days is None else days * DAY_MS,
+        events_kept_ms=parts.settings.storage.events_kept_days * DAY_MS,
     )
     sessions = make_sessions(parts.settings, parts.storage, clock)
 

@@ -15,6 +15,7 @@ from typing import Any
 from quietswap import __version__
 from quietswap.rules.operator.operators import Health, ProcessReport
 from quietswap.rules.orders.stores import RateStore, StoreUnavailable
+from quietswap.rules.time_units import DAY_MS
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.clients.failures import guarded
@@ -39,7 +40,6 @@ _STORE_EVERY_S = 2.0
 _REPORT_EVERY_S = 10.0
 """A process without news says so often that it runs."""
 _PURGE_EVERY_S = 3600.0
-_DAY_MS = 86_400_000
 
 
 def is_enabled(settings: Settings) -> bool:
@@ -183,7 +183,7 @@ def start_figures(parts: Container, clock: Clock, stack: AsyncExitStack) -> None
         return
     observe.keep_figures()
     reporter = _Reporter(parts, clock, clock.now_ms())
-    kept_ms = parts.settings.operator.figures_kept_days * _DAY_MS
+    kept_ms = parts.settings.operator.figures_kept_days * DAY_MS
 
     async def store() -> None:
         await guarded("figures", reporter.store, observe.figures_unstored)

@@ -4,6 +4,7 @@ import ssl
 from dataclasses import dataclass
 
 from quietswap.rules.orders.stores import StoreUnavailable
+from quietswap.rules.time_units import DAY_MS
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.server.settings import BadSettings
@@ -16,7 +17,6 @@ from quietswap.service.webhooks.resolver import MAX_LOOKUPS, SystemResolver
 from quietswap.service.webhooks.secrets import BadEncryptionKey, SecretBox, read_key
 from quietswap.service.webhooks.sender import SenderPolicy, WebhookSender, tls_context
 
-_DAY_MS = 86_400_000
 _ROTATE_AGAIN_S = 1.0
 
 
@@ -120,7 +120,7 @@ def make_delivery(
         storage.webhooks,
         storage.leadership,
         clock,
-        kept_ms=settings.webhooks.deliveries_kept_days * _DAY_MS,
+        kept_ms=settings.webhooks.deliveries_kept_days * DAY_MS,
         parallel=settings.webhooks.parallel,
     )
     return WebhookDelivery(worker, storage, caller.box, clock)

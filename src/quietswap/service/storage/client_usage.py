@@ -10,9 +10,10 @@ has one writer.
 
 import msgspec
 
-from quietswap.rules.clients import DAY_MS, ClientLimits, DayUsage, day_of
+from quietswap.rules.clients import ClientLimits, DayUsage, day_of
 from quietswap.rules.orders.order import Order, OrderKind
 from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind
+from quietswap.rules.time_units import DAY_MS
 from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tx.address import Address
 from quietswap.service.storage.database import Database, Row, Store, Transaction, Value

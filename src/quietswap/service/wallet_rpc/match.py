@@ -18,6 +18,7 @@ from quietswap.rules.quotes.issued_quote import (
 )
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.rules.routers.batch import plain_swap
+from quietswap.rules.time_units import DAY_MS
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tokens.token_list import TokenCatalogue
 from quietswap.rules.tx.address import Address
@@ -32,7 +33,7 @@ from quietswap.service.relays.relay import Relay
 from quietswap.service.storage.orders import OrderStore
 from quietswap.service.storage.quotes import QuoteStore
 
-_OPEN_AT_MOST_MS = 7 * 86_400_000
+_OPEN_AT_MOST_MS = 7 * DAY_MS
 """Orders are watched for days; older ones of the same trade are not looked at."""
 
 

@@ -12,6 +12,7 @@ from quietswap.rules.contract import clients as contract
 from quietswap.rules.errors.base import Unauthorized
 from quietswap.rules.errors.requests import InvalidAddress
 from quietswap.rules.quotes.issued_quote import GRACE_MS
+from quietswap.rules.time_units import MINUTE_S
 from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.rules.tx.address import Address, BadAddress, from_any_case
 from quietswap.rules.tx.signed import MAINNET
@@ -167,7 +168,6 @@ class _PageEndpoint:
 
 PATH = "/web/session"
 _MAX_BODY = 1024
-_MINUTE_S = 60
 _BODIES = "web"
 """Whose memory holds bodies of visitors that have no session yet: that of all visitors."""
 
@@ -203,7 +203,7 @@ class WebSessionEndpoint(_PageEndpoint):
             if key is not None:
                 return await self.web.renew(key), secret
         # how fast sessions of an address replace each other
-        limits = RateLimits(self.web.sessions, window_s=_MINUTE_S)
+        limits = RateLimits(self.web.sessions, window_s=MINUTE_S)
         text = f"more than {limits.requests} sessions of this address began in a minute"
         guesses = self.use_cases.guesses
         await count_request(scope, guesses, f"web-new:{client}", limits, self.clock, message=text)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from quietswap.rules.clients import WEB_SECRET_PREFIX, ApiKey, Client, WebSessionBounds, visitor_id
 from quietswap.rules.errors.base import RateLimitExceeded
+from quietswap.rules.time_units import DAY_MS
 from quietswap.service.base.clock import Clock
 from quietswap.service.clients.credentials import hash_secret
 
@@ -13,11 +14,11 @@ if TYPE_CHECKING:  # it stores the records of this module
     from quietswap.service.storage.web_sessions import WebSessionStore
 
 
-FIRST_MS = 86_400_000
+FIRST_MS = DAY_MS
 """Life of a session that was never continued."""
-LASTS_MS = 30 * 86_400_000
+LASTS_MS = 30 * DAY_MS
 """Life of a session after it was continued. Then the RPC URL in the wallet ends, too."""
-_EXTEND_AFTER_MS = 86_400_000
+_EXTEND_AFTER_MS = DAY_MS
 BATCH = 200
 _RETRY_S = 3600
 _NAME = "web page"

@@ -7,12 +7,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from quietswap.rules.clients import WEB_SECRET_PREFIX
 from quietswap.rules.errors.base import RateLimitExceeded, Unauthorized
 from quietswap.rules.orders.stores import RateStore, RateWindow
+from quietswap.rules.time_units import MINUTE_S
 from quietswap.service import observe
 from quietswap.service.api.operation import ApiOptions, RateLimits, UseCases
 from quietswap.service.api.parsing.headers import client_address
 from quietswap.service.base.clock import Clock
 
-_MINUTE_S = 60
 _LONGEST_SECRET = 256
 
 
@@ -62,7 +62,7 @@ class RateLimitMiddleware:
         most = key.limits and key.limits.requests_per_minute
         if most is not None:
             text = f"this client may send {most} requests a minute, with all its keys together"
-            name, limits = f"client:{key.client_id}", RateLimits(most, window_s=_MINUTE_S)
+            name, limits = f"client:{key.client_id}", RateLimits(most, window_s=MINUTE_S)
             ours = await count_request(scope, self.store, name, limits, self.clock, message=text)
             state["client_window"] = ours
             state["rate_window"] = min(window, ours, key=lambda one: one.remaining)
