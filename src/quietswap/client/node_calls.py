@@ -12,6 +12,7 @@ import msgspec
 
 from quietswap.client.errors import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
+from quietswap.rules.chain.rpc_codes import LIMIT_EXCEEDED
 from quietswap.rules.chain.rpc_wire import BUSY_STATUS, RpcCall
 from quietswap.rules.foreign_text import masked
 from quietswap.rules.tokens import erc20
@@ -30,7 +31,7 @@ _WORD_CHARS = 2 + 64
 SEND = "eth_sendRawTransaction"
 RECEIPT = "eth_getTransactionReceipt"
 """No error of it is a verdict: geth answers one while it indexes what it has."""
-_BUSY_CODES = (429, -32005, -32007, -32016, -32029, -32090, -32097)
+_BUSY_CODES = (429, LIMIT_EXCEEDED, -32007, -32016, -32029, -32090, -32097)
 """JSON-RPC codes of rate limits (EIP-1474 has -32005 alone; providers have their own)."""
 _BUSY_WORDS = re.compile(
     r"rate.?limit|too many requests|request limit|over capacity"

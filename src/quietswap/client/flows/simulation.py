@@ -19,6 +19,7 @@ from quietswap.client.errors import NodeRpcError, UnexpectedResponse, UnsafeQuot
 from quietswap.client.flows import quote_checks
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.moment import read_ahead
+from quietswap.rules.chain.rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from quietswap.rules.chain.rpc_wire import MalformedResult
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.safety.calldata import payer
@@ -36,7 +37,6 @@ from quietswap.rules.tx.address import Address, from_any_case
 
 _HEADS = 3
 """Most blocks on which a trial begins, if a new one comes each time."""
-_NO_METHOD, _NO_SUCH_FORM = -32601, -32602
 _NO_METHOD_WORDS = re.compile(
     r"does not exist|not (supported|found|available|implemented|allowed)|unsupported|unknown method"
 )
@@ -151,14 +151,14 @@ def _tried(
         try:
             return (yield from perform(trial))
         except NodeRpcError as error:
-            if error.code != _NO_SUCH_FORM or block.root_name is None:
+            if error.code != INVALID_PARAMS or block.root_name is None:
                 raise
         block = block.other_root()
         trial = call_in(block)
 
 
 def _lacks_method(error: NodeRpcError) -> bool:
-    return error.code in (_NO_METHOD, _NO_SUCH_FORM) or bool(
+    return error.code in (METHOD_NOT_FOUND, INVALID_PARAMS) or bool(
         _NO_METHOD_WORDS.search(str(error).lower())
     )
 

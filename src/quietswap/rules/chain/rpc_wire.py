@@ -10,6 +10,12 @@ from collections.abc import Sequence
 import msgspec
 
 from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.rpc_codes import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    METHOD_NOT_SUPPORTED,
+)
 from quietswap.rules.foreign_text import T, decode
 
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
@@ -57,15 +63,14 @@ _FUNDS_WORDS = re.compile("insufficient funds|insufficient balance")
 """The call never ran, though some nodes answer it with code and data of an execution."""
 _RETURNED = re.compile(r"(?:Reverted )?(0x(?:[0-9a-fA-F]{2})*)", re.ASCII)
 """What a call returned. Nethermind writes a word before it."""
-BATCH_TOO_LARGE = (-32600, -32003, -32008, -32010, -32011)
+BATCH_TOO_LARGE = (INVALID_REQUEST, -32003, -32008, -32010, -32011)
 """Codes of a refusal of a whole batch for its size or for that of its answer: geth has the first
 two, and every node that is built with jsonrpsee (reth) the others."""
 RESPONSE_TOO_LARGE = (-32003, -32008, -32011)
 """The same for the last entries of a batch."""
 BUSY_STATUS = (429, 503)
 """HTTP status of a node that refuses for a while."""
-_UNSUPPORTED_CODES = (-32601, -32004)
-"""JSON-RPC's own, and that of EIP-1474."""
+_UNSUPPORTED_CODES = (METHOD_NOT_FOUND, METHOD_NOT_SUPPORTED)
 _UNSUPPORTED_WORDS = re.compile(
     "not found|not supported|not available|does not exist|unsupported|unknown|not whitelisted"
     "|not allowed"
@@ -123,8 +128,6 @@ NodeAnswer = bytes | RpcErrorObject
 """The same as a copy, which keeps no whole batch in memory."""
 
 
-_ODD_ENTRY = -32603
-"""The code of an entry whose error has no number as its code."""
 _LONGEST = 300
 
 
@@ -196,20 +199,20 @@ def read_replies(body: bytes, first_id: int, count: int) -> list[Result]:
 def _refused(entry: Result) -> BatchRefused:
     if isinstance(entry, RpcErrorObject):
         return BatchRefused(entry)
-    return BatchRefused(RpcErrorObject(_ODD_ENTRY, "a partial batch"))
+    return BatchRefused(RpcErrorObject(INTERNAL_ERROR, "a partial batch"))
 
 
 def _result(reply: "_ReplyWire | _RefusalWire") -> Result:
     """Return one entry. `result: null` beside an error is no result: some nodes send both."""
     if reply.error is None:
-        return reply.result if reply.result else RpcErrorObject(_ODD_ENTRY, "an empty entry")
+        return reply.result if reply.result else RpcErrorObject(INTERNAL_ERROR, "an empty entry")
     if reply.result and reply.result != _NULL:
-        return RpcErrorObject(_ODD_ENTRY, f"a result beside an error: {reply.error}"[:_LONGEST])
+        return RpcErrorObject(INTERNAL_ERROR, f"a result beside an error: {reply.error}"[:_LONGEST])
     if not isinstance(reply.error, dict):
-        return RpcErrorObject(_ODD_ENTRY, str(reply.error)[:_LONGEST])
+        return RpcErrorObject(INTERNAL_ERROR, str(reply.error)[:_LONGEST])
     said, data = reply.error.get("message"), reply.error.get("data")
     text = said if isinstance(said, str) else str(reply.error)
-    code = _whole(reply.error.get("code"), _ODD_ENTRY)
+    code = _whole(reply.error.get("code"), INTERNAL_ERROR)
     return RpcErrorObject(code, text[:_LONGEST], returned_data(data))
 
 

@@ -1,5 +1,6 @@
 """One function per event of a request that is logged or counted: its key, and its answer."""
 
+from quietswap.rules.chain import rpc_codes
 from quietswap.service.observe import metrics
 from quietswap.service.observe.logs import RequestContext, current, log, log_request
 from quietswap.service.observe.traces import name_request
@@ -33,12 +34,15 @@ def wallet_rpc_token_recognised(token_id: str, client_id: str) -> None:
 
 def wallet_rpc_answered(method: str, code: int) -> None:
     """A wallet's call was answered; `method` is of the allow list or `other`, 0 is no error."""
-    code_label = code if code in _RPC_CODES else _NODE_ERROR
+    code_label = code if code in _RPC_CODES else rpc_codes.SERVER_ERROR
     metrics.wallet_rpc_calls(method, str(code_label) if code_label else "OK").inc()
 
 
-_NODE_ERROR = -32000
-_RPC_CODES = frozenset((0, -32600, -32601, -32602, -32603, -32001, -32002, -32003, -32005))
+_RPC_CODES = frozenset((
+    0, rpc_codes.INVALID_REQUEST, rpc_codes.METHOD_NOT_FOUND, rpc_codes.INVALID_PARAMS,
+    rpc_codes.INTERNAL_ERROR, rpc_codes.RESOURCE_NOT_FOUND, rpc_codes.RESOURCE_UNAVAILABLE,
+    rpc_codes.TRANSACTION_REJECTED, rpc_codes.LIMIT_EXCEEDED,
+))  # fmt: skip
 """Codes of this service. A node chooses its codes freely, so those count as one."""
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import msgspec
 
+from quietswap.rules.chain import rpc_codes
 from quietswap.rules.foreign_text import quoted
 from quietswap.service.base.http_client import HttpReply
 from quietswap.service.relays.answers import RelayOutcome, RelayResponse, words_of
@@ -25,7 +26,10 @@ _NOT_TAKEN_STATUSES = frozenset(
 )
 """A gate before the relay answers so: a key, a path, a method, a limit, or Cloudflare without a
 connection to it. After 502, 503, 504, 520, 522 and 524 the relay may have the bytes."""
-_NOT_TAKEN_CODES = frozenset((429, -32700, -32601, -32600, -32029, -32016, -32007, -32005, -32004))
+_NOT_TAKEN_CODES = frozenset((
+    rpc_codes.PARSE_ERROR, rpc_codes.INVALID_REQUEST, rpc_codes.METHOD_NOT_FOUND,
+    rpc_codes.METHOD_NOT_SUPPORTED, rpc_codes.LIMIT_EXCEEDED, 429, -32029, -32016, -32007,
+))  # fmt: skip
 """Of EIP-1474 and of providers: limits, a method that is missing or not allowed."""
 _NOT_TAKEN_TEXT = re.compile(
     r"api.?key|unauthori[sz]ed|authenticat|forbidden|access denied|not whitelisted|rate.?limit"
@@ -46,7 +50,7 @@ _HASH = re.compile(r"0x[0-9a-f]{64}")
 _TITAN_ACCEPTED = 200
 """Titan returns the number 200 instead of the hash (https://docs.titanbuilder.xyz)."""
 
-_REVERTED, _INTERNAL = 3, -32603
+_REVERTED = 3
 _CODES = {
     1000: RelayResponse(RelayOutcome.ALREADY_KNOWN, "already known"),
     _REVERTED: RelayResponse(RelayOutcome.WOULD_REVERT, "execution reverted"),
@@ -162,4 +166,4 @@ def _meaning_of_error(error: _ErrorWire) -> RelayResponse:
         code = 0
     if code in _NOT_TAKEN_CODES or _NOT_TAKEN_TEXT.search(text):
         return _NOT_TAKEN
-    return _CODES.get(code, SILENT if code == _INTERNAL else _UNCLEAR)
+    return _CODES.get(code, SILENT if code == rpc_codes.INTERNAL_ERROR else _UNCLEAR)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from quietswap import __version__
+from quietswap.rules.chain import rpc_codes
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import NodeAnswer, RpcCall, RpcErrorObject
 from quietswap.rules.errors.base import RateLimitExceeded, RequestError
@@ -126,7 +127,7 @@ class WalletRpc:
                 heavy += is_heavy
                 if is_heavy and heavy > MOST_HEAVY:
                     text = f"a body has at most {MOST_HEAVY} calls for {HEAVY}"
-                    raise RpcError(parameters.LIMIT_EXCEEDED, text)
+                    raise RpcError(rpc_codes.LIMIT_EXCEEDED, text)
                 reads.append(slot)
             except RpcError as error:
                 slot.outcome = error
@@ -138,7 +139,7 @@ class WalletRpc:
         for slot in sorted(slots, key=_nonce):
             if self.clock.monotonic() - started > self.options.sends_s:
                 text = "not sent anywhere: the sends before it took too long; send it again"
-                slot.outcome = RpcError(parameters.LIMIT_EXCEEDED, text)
+                slot.outcome = RpcError(rpc_codes.LIMIT_EXCEEDED, text)
                 continue
             await self._guarded([slot], self._send(slot))
 
@@ -150,7 +151,7 @@ class WalletRpc:
             slot.outcome = rejected(error)
         except (StoreUnavailable, NodeUnavailable) as error:
             observe.request_unserved(self.request_id, SEND, str(error))
-            slot.outcome = RpcError(parameters.RESOURCE_UNAVAILABLE, _UNKNOWN)
+            slot.outcome = RpcError(rpc_codes.RESOURCE_UNAVAILABLE, _UNKNOWN)
 
     async def _read_all(self, slots: Sequence[_Slot]) -> None:
         try:
@@ -161,7 +162,7 @@ class WalletRpc:
             observe.request_unserved(self.request_id, "wallet_rpc", reason)
             for slot in slots:
                 slot.outcome = slot.outcome or RpcError(
-                    parameters.RESOURCE_UNAVAILABLE, _UNAVAILABLE
+                    rpc_codes.RESOURCE_UNAVAILABLE, _UNAVAILABLE
                 )
 
     async def _with_bounded_logs(self, slots: Sequence[_Slot]) -> list[_Slot]:
@@ -215,7 +216,7 @@ class WalletRpc:
 
 def _of_node(error: RpcErrorObject) -> RpcError:
     """Return the error of a call. An internal error is the node's, and not one of this service."""
-    code = parameters.SERVER_ERROR if error.code == parameters.INTERNAL_ERROR else error.code
+    code = rpc_codes.SERVER_ERROR if error.code == rpc_codes.INTERNAL_ERROR else error.code
     return RpcError(code, error.message, error.data)
 
 
@@ -238,7 +239,7 @@ def _local_answer(token: WalletRpcToken, call: Call) -> bytes | None:
         is_name = call.method.isascii() and call.method.isidentifier()  # others may be anything
         name = f" {call.method[:60]}" if is_name else ""
         raise RpcError(
-            parameters.METHOD_NOT_FOUND,
+            rpc_codes.METHOD_NOT_FOUND,
             f"the method{name} does not exist here, see docs/wallets.md",
         )
     if call.by_name:
@@ -261,8 +262,8 @@ def rejected(error: RequestError) -> RpcError:
         data["orderId"] = order_id
     if isinstance(error, RateLimitExceeded):
         data["details"] = {"retryAfter": error.retry_after, "limit": error.limit}
-        return RpcError(parameters.LIMIT_EXCEEDED, error.message, data)
-    return RpcError(parameters.TRANSACTION_REJECTED, error.message + _known_words(error), data)
+        return RpcError(rpc_codes.LIMIT_EXCEEDED, error.message, data)
+    return RpcError(rpc_codes.TRANSACTION_REJECTED, error.message + _known_words(error), data)
 
 
 def _known_words(error: RequestError) -> str:
@@ -288,7 +289,7 @@ def _quantity(answer: NodeAnswer) -> int:
 def _slot(item: Call | Invalid) -> _Slot:
     if isinstance(item, Call):
         return _Slot(item)
-    return _Slot(Call(_NULL, "", []), RpcError(parameters.INVALID_REQUEST, item.reason))
+    return _Slot(Call(_NULL, "", []), RpcError(rpc_codes.INVALID_REQUEST, item.reason))
 
 
 def _response(slot: _Slot) -> bytes:

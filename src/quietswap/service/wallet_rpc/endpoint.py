@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
+from quietswap.rules.chain import rpc_codes
 from quietswap.rules.contract.errors import status_of
 from quietswap.rules.errors.base import RequestError
 from quietswap.rules.orders.stores import StoreUnavailable
@@ -92,14 +93,14 @@ class WalletRpcEndpoint:
         except RequestError as error:
             status = status_of(error.code, self.name)
             data = {"code": error.code, "details": error.details}
-            raise _Refused(status, parameters.INVALID_REQUEST, error.message, data) from None
+            raise _Refused(status, rpc_codes.INVALID_REQUEST, error.message, data) from None
         except BodyMemoryFull:
             text = "too many requests are being received; nothing was sent; try again in a second"
-            raise _Refused(503, parameters.LIMIT_EXCEEDED, text) from None
+            raise _Refused(503, rpc_codes.LIMIT_EXCEEDED, text) from None
         except StoreUnavailable as error:
             observe.request_unserved(request_id, self.name, str(error))
             text = "a part of the service is away; nothing was sent; try again in a few seconds"
-            raise _Refused(503, parameters.RESOURCE_UNAVAILABLE, text) from None
+            raise _Refused(503, rpc_codes.RESOURCE_UNAVAILABLE, text) from None
         except _Refused:
             raise
         except Exception as error:  # noqa: BLE001  the answer must be JSON-RPC
@@ -123,7 +124,7 @@ class WalletRpcEndpoint:
         text = "too many requests with a wrong RPC URL; nothing was sent"
         await self._count_address(scope, "guess", limits.failures, text)
         text = "this RPC URL does not exist or was revoked; nothing was sent"
-        raise _Refused(401, parameters.RESOURCE_NOT_FOUND, text, {"code": "UNAUTHORIZED"})
+        raise _Refused(401, rpc_codes.RESOURCE_NOT_FOUND, text, {"code": "UNAUTHORIZED"})
 
     async def _count_address(self, scope: Scope, name: str, most: int, text: str) -> None:
         """Count the request for its client address; `text` is the refusal of too many."""
@@ -132,7 +133,7 @@ class WalletRpcEndpoint:
         window = await self.use_cases.guesses.hit(f"{name}:{address}", most, window_s)
         if not window.allowed:
             code = {"code": "RATE_LIMIT_EXCEEDED"}
-            raise _Refused(429, parameters.LIMIT_EXCEEDED, text, code)
+            raise _Refused(429, rpc_codes.LIMIT_EXCEEDED, text, code)
 
     async def _answer(self, scope: Scope, token: WalletRpcToken, raw: bytes) -> bytes:
         try:
@@ -162,7 +163,7 @@ class WalletRpcEndpoint:
         details: dict[str, Any] = {"retryAfter": wait_s, "limit": limit, "window": window_s}
         text = f"more than {limit} calls in {window_s} seconds; nothing was sent"
         return RpcError(
-            parameters.LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED", "details": details}
+            rpc_codes.LIMIT_EXCEEDED, text, {"code": "RATE_LIMIT_EXCEEDED", "details": details}
         )
 
 

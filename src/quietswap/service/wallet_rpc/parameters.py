@@ -8,18 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Errors of JSON-RPC 2.0 and EIP-1474 (https://eips.ethereum.org/EIPS/eip-1474).
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-SERVER_ERROR = -32000
-"""What nodes answer where they have no code of their own."""
-RESOURCE_NOT_FOUND = -32001
-RESOURCE_UNAVAILABLE = -32002
-TRANSACTION_REJECTED = -32003
-LIMIT_EXCEEDED = -32005
+from quietswap.rules.chain import rpc_codes
 
 
 class RpcError(Exception):
@@ -34,13 +23,13 @@ class RpcError(Exception):
 
 def bad_parameters(reason: str) -> RpcError:
     """Return the error of parameters that a method does not take; `reason` names the parameter."""
-    return RpcError(INVALID_PARAMS, f"invalid parameters: {reason}")
+    return RpcError(rpc_codes.INVALID_PARAMS, f"invalid parameters: {reason}")
 
 
 def service_failed(request_id: str) -> RpcError:
     """Return the error of an unexpected failure, whose cause is in the log under the request id."""
     data = {"code": "INTERNAL_SERVER_ERROR", "details": {"requestId": request_id}}
-    return RpcError(INTERNAL_ERROR, "the service failed; the cause is in its log", data)
+    return RpcError(rpc_codes.INTERNAL_ERROR, "the service failed; the cause is in its log", data)
 
 
 MOST_GAS = 50_000_000

@@ -11,13 +11,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from quietswap.rules.chain import rpc_codes
 from quietswap.rules.json_depth import is_deeper, may_overflow
-from quietswap.service.wallet_rpc.parameters import (
-    INVALID_REQUEST,
-    LIMIT_EXCEEDED,
-    PARSE_ERROR,
-    RpcError,
-)
+from quietswap.service.wallet_rpc.parameters import RpcError
 
 MOST_CALLS = 100
 """Requests in one batch."""
@@ -77,17 +73,17 @@ def parse(body: bytes) -> Message:
     try:
         body.decode()  # the decoder does not check bytes that it skips
         if may_overflow(body):
-            raise RpcError(PARSE_ERROR, _TOO_DEEP)
+            raise RpcError(rpc_codes.PARSE_ERROR, _TOO_DEEP)
         if body.lstrip(_SPACE)[:1] != b"[":
             return Message([_item(body)], is_batch=False)
         raws = _decode_batch(body)
         if not raws:
-            raise RpcError(INVALID_REQUEST, "a batch has at least one request")
+            raise RpcError(rpc_codes.INVALID_REQUEST, "a batch has at least one request")
         if len(raws) > MOST_CALLS:
-            raise RpcError(LIMIT_EXCEEDED, f"a batch has at most {MOST_CALLS} requests")
+            raise RpcError(rpc_codes.LIMIT_EXCEEDED, f"a batch has at most {MOST_CALLS} requests")
         return Message([_item_of_batch(bytes(raw)) for raw in raws], is_batch=True)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise RpcError(PARSE_ERROR, "the body is not JSON in UTF-8") from None
+        raise RpcError(rpc_codes.PARSE_ERROR, "the body is not JSON in UTF-8") from None
 
 
 def _item_of_batch(raw: bytes) -> Item:
@@ -101,7 +97,7 @@ def _item_of_batch(raw: bytes) -> Item:
 def _item(raw: bytes) -> Item:
     """Return one request. Raises DecodeError for invalid JSON, and RpcError if it nests deep."""
     if is_deeper(raw, _DEEPEST):
-        raise RpcError(PARSE_ERROR, _TOO_DEEP)
+        raise RpcError(rpc_codes.PARSE_ERROR, _TOO_DEEP)
     try:
         request = _decode_request(raw)
     except msgspec.ValidationError:

@@ -9,6 +9,7 @@ as one that refuses exact blocks only if it also refuses a call of an address th
 from collections.abc import Callable, Sequence
 
 from quietswap.rules.chain.records import Head
+from quietswap.rules.chain.rpc_codes import INVALID_PARAMS
 from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
 from quietswap.rules.trial import next_block, swap_trial
 from quietswap.rules.tx import address as addresses
@@ -20,7 +21,6 @@ from quietswap.service.node.simulation import overrides
 
 _INEXACT_S = 15.0
 """Time in which all calls run on the latest block, after the node refused an exact one."""
-_INVALID_PARAMS = -32602
 _NO_ROOT_S = 600.0
 """Time in which no call has a name of the beacon root, after the node refused that one."""
 
@@ -58,7 +58,7 @@ class BlockRunner:
         if isinstance(first, RpcErrorObject) and first.is_unsupported:
             raise overrides.SimulationUnsupported
         name = block.root_name
-        if name and isinstance(first, RpcErrorObject) and first.code == _INVALID_PARAMS:
+        if name and isinstance(first, RpcErrorObject) and first.code == INVALID_PARAMS:
             if await self._refuses(block):
                 self._refused_roots[name].record_failure()
             return await self.run(calls, block.other_root())
