@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quietswap.client.node_calls import SEND
+from quietswap.rules.chain.rpc_wire import SEND
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.tokens.token import WETH

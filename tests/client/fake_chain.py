@@ -11,7 +11,7 @@ import rlp
 from eth_account import Account
 from eth_utils import keccak
 
-from quietswap.client.node_calls import SEND
+from quietswap.rules.chain.rpc_wire import SEND
 from quietswap.rules.routers.feeds import FEEDS
 from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER, WALLET

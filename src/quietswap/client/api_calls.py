@@ -15,7 +15,7 @@ from quietswap.rules.contract.clients import UsageEnvelope, UsageResponse
 from quietswap.rules.contract.errors import ErrorEnvelope
 from quietswap.rules.contract.quotes import PriceEnvelope, PriceResponse, StreamedRoute
 from quietswap.rules.contract.requests import OrderCancelBody, WrapQuoteBody
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import ETH, WETH
 from quietswap.rules.tx.signed import MAINNET
 from quietswap.rules.wire import Envelope, RequestStruct, WrapOperation
 
@@ -47,10 +47,6 @@ def segment(text: str) -> str:
 
 def page_query(limit: int, offset: int) -> dict[str, str]:
     return {"limit": str(limit), "offset": str(offset)}
-
-
-ETH = "ETH"
-"""The word for ETH as a token of a swap, which wraps or unwraps it."""
 
 
 def in_weth(token: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from quietswap.client.errors import NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.rules.chain.rpc_codes import LIMIT_EXCEEDED
-from quietswap.rules.chain.rpc_wire import BUSY_STATUS, RpcCall
+from quietswap.rules.chain.rpc_wire import BUSY_STATUS, SEND, RpcCall
 from quietswap.rules.foreign_text import masked
 from quietswap.rules.tokens import erc20
 from quietswap.rules.trial.codec import NodeLog
@@ -28,7 +28,6 @@ TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _WORD_CHARS = 2 + 64
-SEND = "eth_sendRawTransaction"
 RECEIPT = "eth_getTransactionReceipt"
 """No error of it is a verdict: geth answers one while it indexes what it has."""
 _BUSY_CODES = (429, LIMIT_EXCEEDED, -32007, -32016, -32029, -32090, -32097)

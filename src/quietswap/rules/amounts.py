@@ -6,6 +6,8 @@ AMOUNT_MAX = 2**255 - 1
 https://github.com/Uniswap/v3-core/blob/main/contracts/libraries/SafeCast.sol), and the top bit of
 a balance may be a flag, as in USDC, so more cannot be simulated."""
 _MAX_DIGITS = 78
+MOST_DECIMALS = 77
+"""Of a token with more, one whole is larger than any amount."""
 _ETHER_DECIMALS = 18
 _WEI = 10**18
 BPS = 10_000

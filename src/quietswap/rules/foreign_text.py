@@ -16,8 +16,8 @@ HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Controls, bidirectional and zero-width marks, surrogates, private use, line separators."""
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 """Letters, marks and symbols that show nothing: fillers of Hangul, the empty Braille pattern."""
-_MARKS = frozenset({"Mn", "Me"})
-_MOST_MARKS = 2
+MARKS = frozenset({"Mn", "Me"})
+MOST_MARKS = 2
 """Combining marks on one letter. More of them draw over the neighbouring lines."""
 _MARKUP = str.maketrans({"<": "‹", ">": "›", '"': "”", "'": "’", "`": "’"})
 """Characters with a meaning in HTML, and what looks like them without it."""
@@ -74,10 +74,10 @@ def harmless(text: str, limit: int) -> str:
     marks = 0
     for char in unicodedata.normalize("NFC", text[: limit * _READ_FACTOR]):
         kind = unicodedata.category(char)
-        marks = marks + 1 if kind in _MARKS else 0
+        marks = marks + 1 if kind in MARKS else 0
         if char.isspace():
             characters.append(" ")
-        elif kind not in HIDDEN and marks <= _MOST_MARKS and not _is_invisible(char):
+        elif kind not in HIDDEN and marks <= MOST_MARKS and not _is_invisible(char):
             characters.append(char)
     return " ".join("".join(characters).translate(_MARKUP).split())[:limit].rstrip()
 

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from quietswap.rules.time_units import DAY_S, HOUR_S
+from quietswap.rules.tokens.token import DAI, USDC, USDT, WBTC, WETH
 
 _MANY = 1_000_000_000
 _HOUR, _DAY, _YEAR = HOUR_S, DAY_S, 365 * DAY_S
@@ -206,13 +207,7 @@ class QuotesConfig(Section, frozen=True):
     sources: tuple[str, ...] = ()
     """Sources that receive requests. Empty: the first four available of {vendors}; {need_key}
     need a key."""
-    hub_tokens: tuple[str, ...] = (
-        "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",  # WETH
-        "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",  # USDC
-        "0xdAC17F958D2ee523a2206206994597C13D831ec7",  # USDT
-        "0x6B175474E89094C44Da98b954EedeAC495271d0F",  # DAI
-        "0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599",  # WBTC
-    )
+    hub_tokens: tuple[str, ...] = (WETH, USDC, USDT, DAI, WBTC)
     """Tokens that a path over the pools of `uniswap` may cross."""
     client_name: str = "quietswap"
     """Client name sent to vendors."""

@@ -12,14 +12,13 @@ from rich.protocol import rich_cast
 from rich.segment import Segment
 from rich.text import Text
 
+from quietswap.rules.foreign_text import MARKS, MOST_MARKS
+
 if TYPE_CHECKING:
     pass
 
 PIPE_WIDTH = 80
 _LONGEST_LINE = 2_000
-_MARKS = ("Mn", "Me")
-_MOST_MARKS = 2
-"""Combining marks on one letter. More of them draw over the neighbouring lines."""
 
 
 class SafeConsole(Console):
@@ -55,8 +54,8 @@ def _one_line(text: Text) -> Text:
         return text
     kept, marks = [], 0
     for char in plain[:_LONGEST_LINE]:
-        marks = marks + 1 if unicodedata.category(char) in _MARKS else 0
-        kept.append(char if char.isprintable() and marks <= _MOST_MARKS else "�")
+        marks = marks + 1 if unicodedata.category(char) in MARKS else 0
+        kept.append(char if char.isprintable() and marks <= MOST_MARKS else "�")
     line = text.copy()
     line.plain = "".join(kept)
     if len(plain) > _LONGEST_LINE:

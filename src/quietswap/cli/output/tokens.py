@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from quietswap.rules.amounts import AMOUNT_MAX, format_units
+from quietswap.rules.amounts import AMOUNT_MAX, MOST_DECIMALS, format_units
 from quietswap.rules.tokens.token import KNOWN_TOKENS, NATIVE
 from quietswap.rules.tx.address import BadAddress, from_any_case, parse
 
@@ -62,7 +62,6 @@ GWEI = DisplayToken("", "gwei", 9)
 """1 gwei is 10^9 wei: the unit of gas prices."""
 WETH = KNOWN["WETH"]
 _BY_ADDRESS = {token.address: token for token in KNOWN.values()}
-_MOST_DECIMALS = 77
 _NATIVE = NATIVE.lower()
 _AMOUNT = re.compile(r"([0-9]{1,78})(?:\.([0-9]{1,77}))?")
 _SHOWN = 100
@@ -149,8 +148,8 @@ def token_at(address: str, *, by_node: bool) -> "Flow[DisplayToken]":
         )
     if decimals is None:
         raise click.UsageError(f"{address} is not an ERC-20 token: it has no decimals")
-    if decimals > _MOST_DECIMALS:
-        text = f"{address} has {decimals} decimals; no amount of more than {_MOST_DECIMALS} is read"
+    if decimals > MOST_DECIMALS:
+        text = f"{address} has {decimals} decimals; no amount of more than {MOST_DECIMALS} is read"
         raise click.UsageError(text)
     return DisplayToken(address, shown_symbol(symbol, address), decimals)
 

@@ -16,7 +16,8 @@ from quietswap.client.errors import (
     UnexpectedResponse,
 )
 from quietswap.client.event_stream import AwaitEvent, StreamPlace
-from quietswap.client.node_calls import SEND, NodeBatch, NodeCall
+from quietswap.client.node_calls import NodeBatch, NodeCall
+from quietswap.rules.chain.rpc_wire import SEND
 
 T = TypeVar("T")
 

@@ -12,8 +12,9 @@ from quietswap.client.flows.effects import (
     ReadClock,
     patient,
 )
-from quietswap.client.node_calls import SEND, NodeBatch, NodeCall, value_of
+from quietswap.client.node_calls import NodeBatch, NodeCall, value_of
 from quietswap.client.wire import encode
+from quietswap.rules.chain.rpc_wire import SEND
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -13,7 +13,7 @@ from typing import Literal, Self, TypeVar, get_args
 
 import msgspec
 
-from quietswap.client.api_calls import API, ETH, ApiCall, in_weth, swap_query
+from quietswap.client.api_calls import API, ApiCall, in_weth, swap_query
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from quietswap.rules.amounts import BPS
 from quietswap.rules.contract.quotes import StreamedRoute, SwapQuoteEnvelope, SwapQuoteResponse
@@ -25,7 +25,7 @@ from quietswap.rules.routers import batch
 from quietswap.rules.safety import methods as routers
 from quietswap.rules.safety.loss import Loss
 from quietswap.rules.tokens import token as tokens
-from quietswap.rules.tokens.token import WETH, WITHOUT_TRANSFER_FEE, Token
+from quietswap.rules.tokens.token import ETH, WETH, WITHOUT_TRANSFER_FEE, Token
 from quietswap.rules.trial import swap_trial
 from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.rules.tx.fees import TRANSACTION_GAS

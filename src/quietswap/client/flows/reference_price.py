@@ -12,13 +12,11 @@ from quietswap.client import node_calls
 from quietswap.client.errors import NodeRpcError, QuoteDeclined
 from quietswap.client.flows.effects import Flow, perform, read_clock
 from quietswap.client.flows.quote_checks import SwapRequest
-from quietswap.rules.amounts import BPS
+from quietswap.rules.amounts import BPS, MOST_DECIMALS
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.routers import feeds, settlers
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx.address import Address, from_any_case
-
-_MOST_DECIMALS = 77
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ def find(request: SwapRequest, sell_amount: int) -> Flow[ReferencePrice | None]:
         prices.append(price)
     selling = yield from perform(node_calls.decimals(request.sell_token))
     buying = yield from perform(node_calls.decimals(request.buy_token))
-    if selling is None or buying is None or max(selling, buying) > _MOST_DECIMALS:
+    if selling is None or buying is None or max(selling, buying) > MOST_DECIMALS:
         return None
     sold_usd = Decimal(sell_amount).scaleb(-selling) * prices[0]
     fair = int((sold_usd / prices[1]).scaleb(buying))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from quietswap.client import node_calls
-from quietswap.client.api_calls import ETH, in_weth
+from quietswap.client.api_calls import in_weth
 from quietswap.client.errors import QuoteDeclined, UnfinishedTrade
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.finality import (
@@ -23,7 +23,7 @@ from quietswap.client.flows.polling import PollingPolicy, open_orders
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.submission_outcome import error_for_outcome
 from quietswap.client.flows.swap_plan import SwapPlan
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import ETH, WETH
 from quietswap.rules.wire import WrapOperation
 
 Step = Literal["wrap", "swap", "unwrap"]

@@ -18,6 +18,7 @@ from quietswap.rules.chain.rpc_codes import (
 )
 from quietswap.rules.foreign_text import T, decode
 
+SEND = "eth_sendRawTransaction"
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 
 

@@ -21,6 +21,8 @@ RESTRICTED = frozenset({USDC, USDT, WBTC})
 """Tokens whose code lets their issuer pause transfers or block a holder: USDC is Pausable and
 Blacklistable, USDT Pausable and BlackList, WBTC PausableToken."""
 
+ETH = "ETH"
+"""The word for ETH as the token of a swap or a wrap."""
 NATIVE = Address("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 """The address that stands for ETH in the tokens of an order."""
 _NATIVE = frozenset({"0x" + "0" * 40, NATIVE.lower()})

@@ -17,8 +17,8 @@ from quietswap.rules.foreign_text import harmless
 from quietswap.rules.tokens.token_list import ListedToken
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
+from quietswap.rules.tx.signed import MAINNET
 
-_MAINNET = 1
 _LARGEST_FILE = 32 << 20
 _LONGEST_URI = 500
 _MOST_EXTENSIONS = 10
@@ -116,7 +116,7 @@ def parse_token_list(body: bytes) -> list[ListedToken]:
 def _is_mainnet(token: _Token, where: str) -> bool:
     _check_uri(token.logo_uri, f"{where}.logoURI")
     _check_extensions(token.extensions, f"{where}.extensions", _EXTENSION_DEPTH)
-    return token.chain_id == _MAINNET
+    return token.chain_id == MAINNET
 
 
 def _listed(token: _Token, where: str, list_name: str) -> ListedToken:

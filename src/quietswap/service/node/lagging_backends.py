@@ -12,6 +12,7 @@ from quietswap.rules.chain.rpc_wire import (
     Result,
     RpcCall,
 )
+from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.service.base.clock import Clock
 from quietswap.service.node.reads import quantity
 from quietswap.service.node.rpc import NodeReads
@@ -19,7 +20,7 @@ from quietswap.service.node.rpc import NodeReads
 BACKENDS = 6
 """Requests until a read gives up: with 30 % of them late, 1 of 1 400 reads does."""
 _PAUSE_S = 0.02
-_NEWEST_S = 12.0
+_NEWEST_S = float(SLOT_S)
 """A slot: then a node that is still behind counts as the chain, for example after a failover."""
 HEIGHT = RpcCall("eth_blockNumber")
 

@@ -19,7 +19,7 @@ from quietswap.rules.orders.request import SubmittedWrap
 from quietswap.rules.quotes.quote import WrapQuote
 from quietswap.rules.quotes.request import WrapBalances
 from quietswap.rules.safety.loss import judge_wrap
-from quietswap.rules.tokens.token import WETH, WrapOperation
+from quietswap.rules.tokens.token import ETH, WETH, WrapOperation
 from quietswap.rules.tx.signed import MAINNET
 from quietswap.service.api.json import amount, iso_timestamp
 from quietswap.service.api.operation import ApiRequest, operation
@@ -34,7 +34,6 @@ from quietswap.service.orders.order_response import (
 )
 from quietswap.service.quoting.quote_response import loss_judgement, transaction_params
 
-_ETH = "ETH"
 _WETH_DECIMALS = 18
 
 
@@ -46,8 +45,8 @@ def wrap_quote_response(quote: WrapQuote) -> wrap_bodies.WrapQuoteResponse:
         operation=quote.operation.value,
         amount=format_ether(quote.amount),
         amount_wei=amount(quote.amount),
-        input_token=_ETH if wrapping else WETH,
-        output_token=WETH if wrapping else _ETH,
+        input_token=ETH if wrapping else WETH,
+        output_token=WETH if wrapping else ETH,
         mev_protection=WrapMevProtection(
             provider=quote.protection.display_name,
             transaction_params=transaction_params(quote.params, WrapTransactionParams),

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from quietswap.rules.chain.relay_refund import ReportedRefund
+from quietswap.rules.chain.rpc_wire import SEND
 from quietswap.rules.foreign_text import secrets_of
 from quietswap.rules.relays import EndpointType, ShareMode
 from quietswap.service import observe
@@ -176,7 +177,7 @@ class Relay:
 
     async def _exchange(self, url: str, raw: bytes) -> RelayResponse:
         try:
-            reply = await self._post(url, "eth_sendRawTransaction", "0x" + raw.hex())
+            reply = await self._post(url, SEND, "0x" + raw.hex())
         except ConnectionFailed as trouble:
             self._circuit.record_failure()
             return _NOT_SENT if trouble.not_sent else SILENT

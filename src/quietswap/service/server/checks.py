@@ -7,7 +7,7 @@ from typing import Any
 from quietswap.rules.chain.records import NodeUnavailable, UnreadableToken
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.rules.relays import BACKUP_TIER
-from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tokens.token import USDC, WETH, Token
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.http_client import HttpError
@@ -17,7 +17,7 @@ from quietswap.service.relays.relay import Relay
 from quietswap.service.server.container import ExternalServices
 
 _ETHER = Token(WETH, 18, "WETH")
-_USDC = Token(Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), 6, "USDC")
+_USDC = Token(USDC, 6, "USDC")
 _WALLET = Address("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
 """The first example address of EIP-55. A route request needs a wallet; its balance is not used."""
 _TIMEOUT_S = 10.0

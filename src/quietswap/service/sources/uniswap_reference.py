@@ -11,12 +11,13 @@ from statistics import median
 
 from cachetools import TTLCache
 
+from quietswap.rules.amounts import MOST_DECIMALS
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.routers import feeds
 from quietswap.rules.routers.feeds import FEEDS
 from quietswap.rules.routers.pool_routing import Pool, pools_of
 from quietswap.rules.tokens.erc20 import DECIMALS, balance_of, read_uint
-from quietswap.rules.tokens.token import WETH
+from quietswap.rules.tokens.token import USDC, USDT, WETH
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
@@ -32,8 +33,8 @@ AGREE = Decimal("0.01")
 """More than half of the pools, and at least two, must be this close to their median."""
 _COUNTED = {
     WETH: 18,
-    Address("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"): 6,
-    Address("0xdAC17F958D2ee523a2206206994597C13D831ec7"): 6,
+    USDC: 6,
+    USDT: 6,
 }
 """Tokens that pools are counted in, with their decimals: WETH, USDC and USDT, by their feeds."""
 _GAS = 5_000_000
@@ -87,7 +88,9 @@ class PoolPrices:
         except NodeUnavailable:
             return None
         scale, price = read_uint(decimals), _usd(token, answers, self._clock.now_ms() // 1000)
-        return None if price is None or scale is None or scale > 77 else price.scaleb(scale)
+        if price is None or scale is None or scale > MOST_DECIMALS:
+            return None
+        return price.scaleb(scale)
 
 
 def _pools(token: Address) -> list[tuple[Pool, Address]]:

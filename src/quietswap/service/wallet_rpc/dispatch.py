@@ -10,7 +10,7 @@ import msgspec
 from quietswap import __version__
 from quietswap.rules.chain import rpc_codes
 from quietswap.rules.chain.records import NodeUnavailable
-from quietswap.rules.chain.rpc_wire import NodeAnswer, RpcCall, RpcErrorObject
+from quietswap.rules.chain.rpc_wire import SEND, NodeAnswer, RpcCall, RpcErrorObject
 from quietswap.rules.errors.base import RateLimitExceeded, RequestError
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.rules.tx.address import Address, from_any_case
@@ -62,7 +62,6 @@ def bound_visitor(call: Call) -> None:
             raise bad_parameters(f"overrides change only {', '.join(_OVERRIDES)} {_ELSEWHERE}")
 
 
-SEND = "eth_sendRawTransaction"
 MOST_HEAVY = 10
 """Calls with a result of megabytes in one body."""
 HEAVY = "logs, whole blocks or long fee histories"
