@@ -6,7 +6,8 @@ The sandbox is left out: a stand-in that shares the constants of what it tests p
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import quietswap
@@ -31,11 +32,14 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _LARGE = 1000
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(ROOT.rglob("*.py")):
-        place = str(path.relative_to(ROOT))
-        if not place.startswith(("sandbox", *EXAMPLES)):
-            yield place, ast.parse(path.read_text("utf-8"))
+@cache
+def modules() -> list[tuple[str, ast.Module]]:
+    places = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
+    return [
+        (place, ast.parse(path.read_text("utf-8")))
+        for place, path in places.items()
+        if not place.startswith(("sandbox", *EXAMPLES))
+    ]
 
 
 def is_telling(number: object) -> bool:
@@ -45,44 +49,50 @@ def is_telling(number: object) -> bool:
     return len(str(number).rstrip("0")) >= 3 and number & (number + 1) != 0
 
 
-def test_no_constant_is_defined_in_two_modules() -> None:
-    places = defaultdict(set)
+def decides(value: ast.expr) -> bool:
+    if not isinstance(value, ast.Constant):
+        return False
+    number = value.value
+    return isinstance(number, str) or (isinstance(number, int | float) and number >= _LARGE)
+
+
+def constants() -> Iterator[tuple[str, str]]:
+    """Yield name and value of each constant of a module that is a text or a large number."""
     for place, tree in modules():
-        for node in tree.body:
-            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
-                continue
-            value = node.value
-            if isinstance(value, ast.Constant) and (
-                isinstance(value.value, str | bytes)
-                or (isinstance(value.value, int | float) and value.value >= _LARGE)
-            ):
-                name = node.targets[0].id.lstrip("_")
-                places[name, value.value].add(place)
-    assert len(places) > 100, "the search is blind"
-    twice = {name: where for (name, _), where in places.items() if len(where) > 1}
-    assert {n: w for n, w in twice.items() if n not in COINCIDENCES} == {}
-    assert twice.keys() == COINCIDENCES.keys()
+        named = (node for node in tree.body if isinstance(node, ast.Assign))
+        for node in filter(lambda one: decides(one.value), named):
+            yield place, ast.unparse(node).lstrip("_")
+
+
+def twice(values: Iterable[tuple[str, object]], least: int) -> dict[object, set[str]]:
+    """Return the values that stand in two modules, of at least `least` that the search finds."""
+    places = defaultdict(set)
+    for place, value in values:
+        places[value].add(place)
+    assert len(places) > least, "the search is blind"
+    return {value: where for value, where in places.items() if len(where) > 1}
+
+
+def literals() -> Iterator[tuple[str, object]]:
+    for place, tree in modules():
+        nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+        yield from ((place, node.value) for node in nodes)
+
+
+def test_no_constant_is_defined_in_two_modules() -> None:
+    names = {str(one).split(" = ")[0]: where for one, where in twice(constants(), 100).items()}
+    assert {name: where for name, where in names.items() if name not in COINCIDENCES} == {}
+    assert names.keys() == COINCIDENCES.keys()
 
 
 def test_no_telling_number_stands_in_two_modules() -> None:
-    places = defaultdict(set)
-    for place, tree in modules():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and is_telling(node.value):
-                places[node.value].add(place)
-    assert len(places) > 50, "the search is blind"
-    twice = {number: where for number, where in places.items() if len(where) > 1}
-    assert {n: w for n, w in twice.items() if n not in OTHER_MEANINGS} == {}
-    assert twice.keys() == OTHER_MEANINGS.keys()
+    numbers = twice(((p, each) for p, each in literals() if is_telling(each)), 50)
+    assert {n: where for n, where in numbers.items() if n not in OTHER_MEANINGS} == {}
+    assert numbers.keys() == OTHER_MEANINGS.keys()
 
 
 def test_no_address_stands_in_two_modules() -> None:
-    places = defaultdict(set)
-    for place, tree in modules():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                for address in _ADDRESS.findall(node.value):
-                    places[address.lower()].add(place)
-    assert len(places) > 20, "the search is blind"
-    twice = {address: where for address, where in places.items() if len(where) > 1}
-    assert twice == {"0x" + "e" * 40: {"rules/safety/wallet_effects.py", "rules/tokens/token.py"}}
+    texts = ((place, each) for place, each in literals() if isinstance(each, str))
+    found = ((place, one.lower()) for place, each in texts for one in _ADDRESS.findall(each))
+    pseudo = {"rules/safety/wallet_effects.py", "rules/tokens/token.py"}
+    assert twice(found, 20) == {"0x" + "e" * 40: pseudo}
