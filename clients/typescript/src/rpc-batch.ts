@@ -1,5 +1,5 @@
 /** Reads of the caller's own node in one JSON-RPC batch, which one node answers. */
-import { NodeRpcError, UnexpectedResponse } from "./errors.js";
+import { NodeRpcError, NodeUnreachable, UnexpectedResponse } from "./errors.js";
 import { isObject } from "./reading.js";
 import { LIST } from "./json.js";
 import { NO_NODE, answerOf, fetched, keyOf, patiently, rpc, rpcOnce, type Transport } from "./transport.js";
@@ -35,22 +35,28 @@ export function oneMoment(io: Transport): Transport {
 
 /**
  * Read at once what a flow reads next: in one batch, or in parallel where the node takes none. A call
- * that fails is asked again where it is needed.
+ * that fails, or is refused for a while, is asked again where it is needed.
  */
 export async function readAhead(io: Transport, calls: readonly RpcCall[]): Promise<void> {
   const missing = calls.filter(([method, params]) => !io.moment?.has(keyOf(method, params)));
   if (!missing.length) return;
   const keep = ([method, params]: RpcCall, found: unknown) => io.moment?.set(keyOf(method, params), found);
-  const read = await batched(io, missing, (readers) =>
-    readers.map((reader, at) => {
+  const read = await batched(io, missing, (readers) => {
+    let busy: unknown;
+    const kept = readers.filter((reader, at) => {
       try {
         const call = missing[at];
         if (call) keep(call, reader());
+        return true;
       } catch (error) {
-        rethrow(error);
+        if (error instanceof NodeUnreachable && error.isBusy) busy ??= error;
+        else rethrow(error);
+        return false;
       }
-    }),
-  );
+    });
+    if (busy !== undefined && !kept.length) throw busy;
+    return kept;
+  });
   if (!read)
     await Promise.allSettled(missing.map(async (call) => keep(call, await rpcOnce(io, call[0], call[1]))));
 }

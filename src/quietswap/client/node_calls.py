@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from quietswap.client.errors import NodeRpcError, NodeUnreachable, UnexpectedResponse
+from quietswap.client.errors import ClientError, NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
 from quietswap.rules.chain.rpc_codes import LIMIT_EXCEEDED
 from quietswap.rules.chain.rpc_wire import BUSY_STATUS, SEND, RpcCall
@@ -86,7 +86,8 @@ class NodeReceipt(WireStruct, frozen=True):
 class NodeBatch:
     """Calls in one JSON-RPC batch, which one node answers. The outcome is a tuple of results.
 
-    With `keeps_errors` the error of a single call stands in its place; otherwise it is raised.
+    With `keeps_errors` the error of a single call stands in its place; otherwise it is raised. A
+    refusal for a while is raised only if no call was answered.
     """
 
     calls: tuple[NodeCall[Any], ...]
@@ -313,10 +314,13 @@ def read_results(
     for each in ids:
         try:
             results.append(_result(batch.calls[each - 1], status, by_id[each], secrets))
-        except (NodeRpcError, UnexpectedResponse) as error:
+        except (NodeRpcError, UnexpectedResponse, NodeUnreachable) as error:
             if not batch.keeps_errors:
                 raise
             results.append(error)
+    refusals = [each for each in results if isinstance(each, NodeUnreachable)]
+    if refusals and all(isinstance(each, ClientError) for each in results):
+        raise refusals[0]
     return tuple(results)
 
 

@@ -25,7 +25,8 @@ _Results = dict[_Key, Any]
 def read_ahead(*calls: NodeCall[Any]) -> Flow[None]:
     """Read in one batch what the flow reads next, inside `at_one_moment`.
 
-    A call that fails, and all of them if the node takes no batch, is asked where it is needed.
+    A call that fails, or is refused for a while, is asked where it is needed; all of them if the
+    node takes no batch.
     """
     try:
         yield from patient(NodeBatch(calls, keeps_errors=True), BUSY_PAUSES_S)
