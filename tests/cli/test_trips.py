@@ -9,9 +9,8 @@ from tests.client.fake_servers import ETHER, MINIMUM, FakeServers
 from tests.stored_orders import USDC
 
 _PLAN, _TRIAL, _END = 1, 1, 1
-_APPROVAL = 1 + 1 + 1 + 1 + 1
-"""What it costs, what its signature needs, the transaction, its block, and in a block not before
-that one the allowance: of several backends one may be late."""
+_APPROVAL = 1 + 1 + 1
+"""What its signature needs, after the plan was accepted; the transaction, and its block."""
 
 
 @pytest.fixture(autouse=True)

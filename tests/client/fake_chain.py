@@ -101,6 +101,9 @@ class FakeChain:
     code: str = "0x"
     """The wallet's code."""
 
+    state_from: int = 0
+    """The state of the blocks before it is gone."""
+
     lates: int = 0
     """Of several backends one is a block behind: after each transaction it answers the first so
     many calls of each method.
@@ -165,7 +168,9 @@ class FakeChain:
             | ({"blockAccessListHash": "0x" + "ba" * 32} if self.is_amsterdam else {})
         )
 
-    def eth_call(self, call: dict[str, str], _block: str) -> str:
+    def eth_call(self, call: dict[str, str], block: str) -> str:
+        if block.startswith("0x") and int(block, 16) < self.state_from:
+            raise NodeSays("missing trie node", -32000)
         selector, words = call["data"][2:10], call["data"][10:]
         if selector == ALLOWANCE:
             return _word(self.allowances.get("0x" + words[88:], 0))

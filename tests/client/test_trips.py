@@ -9,7 +9,7 @@ from quietswap.client.errors import ClientError
 from tests.client import fake_servers
 from tests.client.conftest import Do
 from tests.client.fake_chain import ACCOUNT, FakeChain
-from tests.client.fake_node import RawAnswer
+from tests.client.fake_node import NodeSays, RawAnswer
 from tests.client.fake_servers import MINIMUM, FakeServers, FakeService, swap_quote
 from tests.client.test_swap_flow import REQUEST, approved
 from tests.response_json import quotes
@@ -64,6 +64,14 @@ def test_what_changed_while_it_was_accepted_refuses_the_swap(
     with pytest.raises(Exception, match="it delivers 1, not"):
         do_with_node("swap", replace(REQUEST, accept=accept), ACCOUNT)
     assert approved.sent == []
+
+
+def test_what_is_refused_and_not_needed_costs_no_trip(
+    do_with_node: Do, outside: FakeServers, approved: FakeChain
+) -> None:
+    approved.busy = lambda method: NodeSays("slow", 429) if method == "eth_estimateGas" else None
+    do_with_node("swap", REQUEST, ACCOUNT)
+    assert len(outside.trips) == _BEFORE_SIGNING + _AFTER
 
 
 @pytest.mark.parametrize("target", ["0xzz", "", "0x", "0x" + "é" * 40])

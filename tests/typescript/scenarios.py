@@ -119,6 +119,7 @@ SWAPS: dict[str, Scenario] = {
         SWAP, NO_ALLOWANCE, node(waiting=1, settles=1), any_nonce=True
     ),
     "approval, another waits": but(SWAP, NO_ALLOWANCE, node(waiting=1), any_nonce=True),
+    "approval, its state is gone": but(SWAP, NO_ALLOWANCE, node(state_from=19_000_001)),
     "approval late": but(SWAP, NO_ALLOWANCE, node(holds=1)),
     "approval, order open": but(
         SWAP, NO_ALLOWANCE, says("history", _open)

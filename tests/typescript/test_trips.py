@@ -40,7 +40,7 @@ def trips(scenario: Scenario, typescript: TypeScript, outside: Outside) -> list[
     [
         (but(SWAP, TRIES), 3),
         (but(SWAP, TRIES, max_impact_percent=3), 3),
-        (but(SWAPS["approval"], TRIES), 9),
+        (but(SWAPS["approval"], TRIES), 7),
         (next(iter(WRAPS.values())), 3),
     ],
     ids=["swap", "compared", "approval", "wrap"],

@@ -13,8 +13,7 @@ import {
   allowanceOf,
   answered,
   baseFee,
-  blockSince,
-  estimateGas,
+  blockName,
   newestBlock,
   nonceCall,
   nonceOf,
@@ -59,13 +58,8 @@ export interface Approved {
   readonly receipt: Receipt;
 }
 
-/** Refuse an approval that the request excludes; the wallet's next nonce is `from`. Throws QuoteDeclined. */
-export async function requireMayApprove(
-  context: Context,
-  request: SwapTerms,
-  quote: SwapQuote,
-  { allowance, nextNonce: from }: WalletFacts,
-): Promise<void> {
+/** Refuse an approval that the request excludes. Throws QuoteDeclined. */
+export function requireMayApprove(request: SwapTerms, quote: SwapQuote, allowance: bigint): void {
   const router = quote.dexRoute.target;
   if (request.approval === "never")
     throw new QuoteDeclined(
@@ -76,6 +70,14 @@ export async function requireMayApprove(
       "the swap needs an approval first, which would take a nonce too, and only nonce" +
         ` ${request.nonce} may be signed: once no order of the wallet is open, swap without nonce`,
     );
+}
+
+/** Refuse an approval and a swap that would take the nonce of an open order. Throws QuoteDeclined. */
+export async function requireFreeNonces(
+  context: Context,
+  request: SwapTerms,
+  { nextNonce: from }: WalletFacts,
+): Promise<void> {
   if (request.replace) return;
   const nonces = { from, to: from + MOST_NONCES };
   await requireNoOpenOrder(context, request.wallet, "the approval that this swap needs", nonces);
@@ -98,6 +100,9 @@ const gasCall = (request: SwapTerms, router: string, amount = limitOf(request)):
 const gasOf = async (io: Transport, ...[method, params]: RpcCall): Promise<bigint> =>
   (quantity(await rpc(io, method, params)) * 5n) / 4n;
 
+/** What `planApprovals` reads. */
+export const costReads = (request: SwapTerms, router: string): RpcCall[] => [TIP, LATEST, gasCall(request, router)];
+
 /**
  * The amounts to approve one after another, where `allowed` is approved now. A token that refuses to change
  * an allowance (USDT) is reset first: then these are two transactions.
@@ -119,7 +124,7 @@ export async function planApprovals(
   allowed: bigint,
   beside: readonly RpcCall[],
 ): Promise<{ approvals: PlannedApproval[]; approvalGasWei: bigint }> {
-  await readAhead(io, [TIP, LATEST, gasCall(request, router), ...beside]);
+  await readAhead(io, [...costReads(request, router), ...beside]);
   const amounts = await approvalAmounts(io, request, router, allowed);
   const fee = 2n * (await baseFee(io)) + quantity(await rpc(io, ...TIP));
   let gas = await answered(gasOf(io, ...gasCall(request, router)));
@@ -169,9 +174,7 @@ export async function approve(
     CHAIN_ID,
     nonceCall(wallet),
     nonceCall(wallet, "latest"),
-    TIP,
-    LATEST,
-    gasCall(request, router),
+    ...costReads(request, router),
     viewCall(token, allowanceData(wallet, router)), // after the nonces: no approval is missed
   ]);
   await requireNothingWaits(now, wallet);
@@ -208,8 +211,10 @@ async function sendApproval(
   { since, leastNonce }: { since: number; leastNonce: number },
 ): Promise<Receipt> {
   const { io } = context;
+  const estimate: RpcCall = ["eth_estimateGas", [{ from: wallet, to: token, data }, blockName(since)]];
+  await readAhead(io, [CHAIN_ID, nonceCall(wallet), TIP, LATEST, estimate]);
   await requireMainnet(io);
-  const estimate = await estimateGas(io, { from: wallet, to: token, data }, await blockSince(io, since));
+  const gas = await gasOf(io, ...estimate);
   const nonce = Math.max(await nonceOf(io, wallet), leastNonce);
   const maxPriorityFeePerGas = quantity(await rpc(io, ...TIP));
   const transaction: Transaction = {
@@ -218,7 +223,7 @@ async function sendApproval(
     to: token as Hex,
     data: data as Hex,
     value: 0n,
-    gas: (estimate * 5n) / 4n,
+    gas,
     maxFeePerGas: 2n * (await baseFee(io)) + maxPriorityFeePerGas,
     maxPriorityFeePerGas,
     nonce,

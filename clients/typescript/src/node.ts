@@ -80,8 +80,8 @@ export async function requireMainnet(io: Transport): Promise<void> {
 export const nonceOf = async (io: Transport, wallet: string, block = "pending"): Promise<number> =>
   small(await rpc(io, ...nonceCall(wallet, block)));
 
-export const estimateGas = async (io: Transport, transaction: object, ...block: string[]): Promise<bigint> =>
-  quantity(await rpc(io, "eth_estimateGas", [transaction, ...block]));
+export const estimateGas = async (io: Transport, transaction: object): Promise<bigint> =>
+  quantity(await rpc(io, "eth_estimateGas", [transaction]));
 
 export const balanceOf = async (io: Transport, token: string, wallet: string, block?: string): Promise<bigint> =>
   word(await view(io, token, balanceData(wallet), block));
@@ -105,9 +105,25 @@ export const latestBlock = async (io: Transport, since = 0): Promise<Json> =>
     "block",
   );
 
-/** The block to read at: the latest; it is named if it must not be before block `since`. */
-export const blockSince = async (io: Transport, since: number): Promise<string> =>
-  since ? textOf((await latestBlock(io, since))["number"]) : "latest";
+/**
+ * The block to read at: the latest, or the one with the approval of just before. It is named, because of
+ * several backends of a node one may be late and not have it.
+ */
+export const blockName = (since: number): string => (since ? hex(since) : "latest");
+
+/** The allowance in block `since`; in the latest if that one's state is gone by now. */
+export async function allowanceSince(
+  io: Transport,
+  token: string,
+  owner: string,
+  spender: string,
+  since: number,
+): Promise<bigint> {
+  const at = await answered(allowanceOf(io, token, owner, spender, blockName(since)));
+  if (at !== undefined) return at;
+  const latest = since ? textOf((await latestBlock(io, since))["number"]) : undefined;
+  return allowanceOf(io, token, owner, spender, latest);
+}
 
 export const baseFee = async (io: Transport): Promise<bigint> => quantity((await latestBlock(io))["baseFeePerGas"]);
 

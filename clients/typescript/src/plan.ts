@@ -9,7 +9,7 @@ import type { ClientError } from "./errors.js";
 import { QuoteDeclined, UnsafeQuote } from "./flow-errors.js";
 import { WETH } from "./generated/rules.js";
 import { judgeQuote, needsReference, requireConsent, together, type Loss } from "./loss.js";
-import { allowanceOf, balanceOf, blockSince, etherCall, latestBlock, newestBlock, nonceOf } from "./node.js";
+import { allowanceSince, balanceOf, etherCall, latestBlock, newestBlock, nonceOf } from "./node.js";
 import { requireTradeScope, type Context } from "./polling.js";
 import type { SwapTerms } from "./quote-checks.js";
 import { compares, safeQuote } from "./quoting.js";
@@ -48,7 +48,7 @@ export async function planned(
   const now = { ...context, io };
   if (conversion && !io.hasNode)
     throw new QuoteDeclined("a plan with ETH needs your own node", " (rpcUrl): nothing was signed");
-  const quote = await safeQuote(now, request);
+  const quote = await safeQuote(now, request, since);
   const at = io.seconds();
   watch({ quote });
   const prices = compares(io, request) ? await import("./reference-price.js") : undefined;
@@ -95,13 +95,15 @@ async function withWallet(context: Context, priced: SwapPlan, since: number): Pr
     const { requireEnoughBehind } = await import("./open-orders.js");
     await requireEnoughBehind(context, request, quote, wallet);
     if (wallet.allowance >= BigInt(quote.sellAmount)) return;
-    const { planApprovals, requireMayApprove } = await import("./approvals.js");
-    await requireMayApprove(context, request, quote, wallet);
+    const { planApprovals, requireFreeNonces, requireMayApprove } = await import("./approvals.js");
+    requireMayApprove(request, quote, wallet.allowance);
     const { feedReads } = await import("./reference-price.js");
     plan = plan.with(await planApprovals(context.io, request, quote.dexRoute.target, wallet.allowance, feedReads(WETH)));
     if (plan.conversion) requireFunds(plan, wallet); // the gas of all steps, before the first one
     // before the public approval: its gas would be paid for a swap that is declined
     plan = await withGas(context.io, plan, BigInt(quote.estimatedGas));
+    // last: it asks the service, and what the node is asked after that is a further trip
+    await requireFreeNonces(context, request, wallet);
   });
   return found ? plan.with({ refusal: found }) : plan;
 }
@@ -122,11 +124,10 @@ async function withConversion(context: Context, plan: SwapPlan, operation: WrapO
 
 async function factsOf(io: Transport, quote: SwapQuote, request: SwapTerms, since: number): Promise<WalletFacts> {
   const { sellToken, wallet } = request;
-  const block = await blockSince(io, since);
   return {
     sellBalance: await balanceOf(io, sellToken, wallet),
     ether: quantity(await rpc(io, ...etherCall(wallet))),
-    allowance: await allowanceOf(io, sellToken, wallet, quote.dexRoute.target, block),
+    allowance: await allowanceSince(io, sellToken, wallet, quote.dexRoute.target, since),
     nextNonce: await nonceOf(io, wallet),
     usedNonces: await nonceOf(io, wallet, "latest"),
   };

@@ -9,6 +9,7 @@ import {
   answered,
   balanceData,
   baseFee,
+  blockName,
   etherCall,
   isAddress,
   nonceCall,
@@ -43,32 +44,40 @@ export const swapQuoteCall = (request: SwapTerms): Call<SwapQuote> => ({
 export const compares = (io: Transport, request: SwapTerms) =>
   request.maxImpactPercent !== undefined || (io.hasNode && needsReference(request));
 
-/** What the plan of a quote reads at the caller's own node, as far as it is known. */
-async function planReads(io: Transport, quote: SwapQuote, request: SwapTerms): Promise<RpcCall[]> {
+/**
+ * What the plan of a quote reads at the caller's own node, as far as it is known. What an approval costs is
+ * read before it is known whether one is needed: that saves a trip.
+ */
+async function planReads(io: Transport, quote: SwapQuote, request: SwapTerms, since: number): Promise<RpcCall[]> {
   const { wallet, sellToken } = request;
   const router = quote.dexRoute.target;
   const [deployer, ...settlers] = SETTLERS;
   const prices = compares(io, request) ? await import("./reference-price.js") : undefined;
+  const mayApprove = request.approval !== "never" && request.nonce === undefined && !since;
   return [
     CHAIN_ID,
     LATEST,
     nonceCall(wallet),
     etherCall(wallet),
     viewCall(sellToken, balanceData(wallet)),
-    ...(isAddress(router) ? [viewCall(sellToken, allowanceData(wallet, router))] : []),
+    ...(isAddress(router) ? [viewCall(sellToken, allowanceData(wallet, router), blockName(since))] : []),
+    ...(isAddress(router) && mayApprove ? (await import("./approvals.js")).costReads(request, router) : []),
     ...(router.toLowerCase() === ALLOWANCE_HOLDER ? settlers.map((data) => viewCall(deployer, data)) : []),
     ...(prices?.referenceReads(request) ?? []),
     nonceCall(wallet, "latest"),
   ];
 }
 
-/** Request a quote; repeat while the service's node is behind the caller's own node. */
-export async function safeQuote(context: Context, request: SwapTerms): Promise<SwapQuote> {
+/**
+ * Request a quote; repeat while the service's node is behind the caller's own node. Block `since` has the
+ * approval of just before.
+ */
+export async function safeQuote(context: Context, request: SwapTerms, since = 0): Promise<SwapQuote> {
   const { io, polling } = context;
   for (let attempt = 1; ; attempt += 1) {
     const quote = await send(io, swapQuoteCall(request));
     if (io.hasNode) {
-      await readAhead(io, await planReads(io, quote, request));
+      await readAhead(io, await planReads(io, quote, request, since));
       await requireMainnet(io);
     }
     const isZeroEx = quote.dexRoute.target.toLowerCase() === ALLOWANCE_HOLDER;

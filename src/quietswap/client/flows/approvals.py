@@ -54,11 +54,25 @@ def newest_block(approvals: Sequence[Approved]) -> int:
     return approvals[-1].receipt.block_number if approvals else 0
 
 
-def block_since(number: int) -> Flow[str]:
-    """Return the block to read at: the latest; it is named if it must not be before `number`."""
-    if not number:
-        return "latest"
-    return hex((yield from perform(node_calls.latest_block(number))).number)
+def block_name(since: int) -> str:
+    """Return the block to read at: the latest, or the one with the approval of just before.
+
+    It is named, because of several backends of a node one may be late and not have it.
+    """
+    return hex(since) if since else "latest"
+
+
+def allowance_since(token: str, wallet: str, router: str, since: int) -> Flow[int]:
+    """Return the allowance in block `since`; in the latest if that one's state is gone by now."""
+    try:
+        read = node_calls.allowance(token, wallet, router, block_name(since))
+        return (yield from perform(read))
+    except NodeRpcError:
+        if not since:
+            raise
+    latest = yield from perform(node_calls.latest_block(since))
+    read = node_calls.allowance(token, wallet, router, hex(latest.number))
+    return (yield from perform(read))
 
 
 @of_one_moment
@@ -265,6 +279,7 @@ def send_public(
     return (yield from publish(signed, made, polling, sent))
 
 
+@of_one_moment
 def public_transaction(
     what: str,
     *,
@@ -277,12 +292,12 @@ def public_transaction(
     least_nonce: int = 0,
 ) -> Flow[Transaction]:
     """Return the transaction that `send_public` signs."""
+    call = {"from": wallet, "to": to, "data": data}
+    estimate = node_calls.estimate_gas(call, block_name(since))
+    reads = [node_calls.CHAIN_ID, node_calls.nonce(wallet), node_calls.TIP, node_calls.BASE_FEE]
+    yield from read_ahead(*reads, *([] if gas_limit else [estimate]))
     yield from require_mainnet()
-    gas = gas_limit
-    if gas is None:
-        wish = {"from": wallet, "to": to, "data": data}
-        block = yield from block_since(since)
-        gas = (yield from perform(node_calls.estimate_gas(wish, block))) * 5 // 4
+    gas = gas_limit or (yield from perform(estimate)) * 5 // 4
     nonce = max((yield from perform(node_calls.nonce(wallet))), least_nonce)
     tip = yield from perform(node_calls.TIP)
     base_fee = yield from perform(node_calls.BASE_FEE)

@@ -74,7 +74,7 @@ def _planned(
     conversion, request = request.conversion, request.in_weth
     if conversion and not has_node:
         raise QuoteDeclined("a plan with ETH needs your own node (--rpc-url): nothing was signed")
-    quote = yield from quoting.safe_quote(request, polling, has_node=has_node)
+    quote = yield from quoting.safe_quote(request, polling, has_node=has_node, since=since)
     at = (yield from read_clock()).seconds
     watch(quote)
     reads = has_node and quoting.needs_reference(request)
@@ -136,14 +136,15 @@ def _with_wallet(
         if request.batch:
             form = yield from quoting.batched_quote(quote, request, facts.allowance)
             return replace(plan, quote=form, is_batched=True)
-        yield from quoting.require_approvable(
-            request, quote, facts.allowance, facts.next_nonce, polling
-        )
+        quoting.require_approvable(request, quote, facts.allowance)
         plan = yield from _with_approvals(plan, facts)
         if plan.conversion:
             _require_funds(plan, facts)  # the gas of all steps, before the first one
         # before the public approval: its gas would be paid for a swap that is declined
-        return (yield from with_gas(plan, quote.estimated_gas))
+        plan = yield from with_gas(plan, quote.estimated_gas)
+        # last: it asks the service, and what the node is asked after that is a further trip
+        yield from quoting.require_free_nonces(request, facts.next_nonce, polling)
+        return plan
     except QuoteDeclined as error:
         return replace(plan, refusal=error)
 
@@ -175,15 +176,14 @@ def _with_conversion(plan: SwapPlan) -> Flow[SwapPlan]:
 
 def _wallet_facts(quote: SwapQuoteResponse, request: SwapRequest, since: int) -> Flow[WalletFacts]:
     token, wallet, router = request.sell_token, request.wallet, quote.dex_route.target
-    block = yield from approvals_flow.block_since(since)
-    facts = yield from perform_all(
+    allowance = yield from approvals_flow.allowance_since(token, wallet, router, since)
+    sell_balance, ether, next_nonce, used_nonces = yield from perform_all(
         node_calls.token_balance(token, wallet),
         node_calls.eth_balance(wallet),
-        node_calls.allowance(token, wallet, router, block),
         node_calls.nonce(wallet),
         node_calls.nonce(wallet, "latest"),
     )
-    return WalletFacts(*facts)
+    return WalletFacts(sell_balance, ether, allowance, next_nonce, used_nonces)
 
 
 def _require_funds(plan: SwapPlan, facts: WalletFacts) -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from quietswap.client import node_calls
 from quietswap.client.errors import ClientError, NonceMismatch, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows import reference_price
-from quietswap.client.flows.approvals import require_mainnet
+from quietswap.client.flows.approvals import block_name, cost_reads, require_mainnet
 from quietswap.client.flows.effects import Flow, Sleep, perform
 from quietswap.client.flows.moment import read_ahead
 from quietswap.client.flows.polling import (
@@ -102,16 +102,16 @@ _FEE_HEADROOM = 10 * 10**9
 
 
 def safe_quote(
-    request: SwapRequest, polling: PollingPolicy, *, has_node: bool
+    request: SwapRequest, polling: PollingPolicy, *, has_node: bool, since: int = 0
 ) -> Flow[SwapQuoteResponse]:
     """Request a quote; repeat while the service's node is behind the caller's own node.
 
-    Raises UnsafeQuote.
+    Block `since` has the approval of just before. Raises UnsafeQuote.
     """
     for attempt in range(1, _LAGGING_QUOTES + 1):
         quote = yield from perform(request.call())
         if has_node:
-            yield from read_ahead(*_reads(quote, request))
+            yield from read_ahead(*_reads(quote, request, since))
             yield from require_mainnet()
         needs_settlers = has_node and quote.dex_route.target.lower() == ALLOWANCE_HOLDER.lower()
         settlers = (
@@ -136,18 +136,28 @@ def safe_quote(
     raise AssertionError("the last attempt returns or raises")
 
 
-def _reads(quote: SwapQuoteResponse, request: SwapRequest) -> list[node_calls.NodeCall[Any]]:
-    """Return what the plan of a quote reads at the caller's own node, as far as it is known."""
-    wallet, router = request.wallet, quote.dex_route.target
+def _reads(
+    quote: SwapQuoteResponse, request: SwapRequest, since: int
+) -> list[node_calls.NodeCall[Any]]:
+    """Return what the plan of a quote reads at the caller's own node, as far as it is known.
+
+    What an approval costs is read before it is known whether one is needed: that saves a trip.
+    """
+    wallet, router, token = request.wallet, quote.dex_route.target, request.sell_token
     reads: list[node_calls.NodeCall[Any]] = [
         node_calls.CHAIN_ID,
         node_calls.latest_block(),
         node_calls.nonce(wallet),
         node_calls.eth_balance(wallet),
-        node_calls.token_balance(request.sell_token, wallet),
+        node_calls.token_balance(token, wallet),
     ]
     with suppress(ValueError):  # the checks that follow refuse a router that is no address
-        reads.append(node_calls.allowance(request.sell_token, wallet, from_any_case(router)))
+        spender = from_any_case(router)
+        reads.append(node_calls.allowance(token, wallet, spender, block_name(since)))
+        may_approve = request.approval != "never" and request.nonce is None
+        if may_approve and not (since or request.batch):
+            amount = request.approval_amount
+            reads += cost_reads(token, wallet, spender, amount, request.approval)
     if router.lower() == ALLOWANCE_HOLDER.lower():
         reads += reference_price.settler_reads()
     if request.batch:
@@ -239,16 +249,8 @@ def batched_quote(
     return form
 
 
-def require_approvable(
-    request: SwapRequest,
-    quote: SwapQuoteResponse,
-    allowed: int,
-    next_nonce: int,
-    polling: PollingPolicy,
-) -> Flow[None]:
+def require_approvable(request: SwapRequest, quote: SwapQuoteResponse, allowed: int) -> None:
     """Check that the request allows an approval of the quote's router, which may move `allowed`.
-
-    A reset, an approval and the swap use up to three nonces from the wallet's `next_nonce` on.
 
     Raises QuoteDeclined.
     """
@@ -265,6 +267,15 @@ def require_approvable(
             f" {request.nonce} may be signed: once no order of the wallet is open, swap without"
             " nonce (--nonce)"
         )
+
+
+def require_free_nonces(
+    request: SwapRequest, next_nonce: int, polling: PollingPolicy
+) -> Flow[None]:
+    """Check that no open order has a nonce that an approval and the swap would take.
+
+    With a reset they use up to three from the wallet's `next_nonce` on. Raises QuoteDeclined.
+    """
     if not request.replace:
         purpose = "the approval that this swap needs"
         nonces = range(next_nonce, next_nonce + 3)
