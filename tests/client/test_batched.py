@@ -8,14 +8,22 @@ import pytest
 
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
-from quietswap.client.flows.quote_checks import check_quote, with_params
+from quietswap.client.flows.quote_checks import SwapRequest, check_quote, with_params
 from quietswap.client.wire import decode
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.tx.address import from_any_case
 from tests.api.scripted_use_cases import ROUTER
 from tests.batches import STRANGER, Batch, delegated, wrong_batches
 from tests.client.fake_chain import FakeChain
-from tests.client.fake_servers import ETHER, WALLET, FakeService, calldata, ok, swap_quote
+from tests.client.fake_servers import (
+    ETHER,
+    WALLET,
+    FakeServers,
+    FakeService,
+    calldata,
+    ok,
+    swap_quote,
+)
 from tests.client.test_swap_flow import REQUEST, WETH
 from tests.client.test_swap_safety import never
 from tests.response_json import quotes
@@ -138,6 +146,20 @@ def test_a_batch_in_the_place_of_the_plain_form_is_refused(
     service.next("quote", ok(quote))
     with pytest.raises(UnsafeQuote, match="a target that is not the router"):
         client.swap(request_, never)
+
+
+@pytest.mark.parametrize("request_", [BATCH, replace(BATCH, sell_token="ETH")])
+def test_without_an_own_node_nothing_is_signed(
+    service: FakeService, outside: FakeServers, request_: SwapRequest
+) -> None:
+    """The plain form would sell WETH that the wallet has."""
+    service.next("quote", ok(offered()))
+    with QuietswapClient(outside.url, "qs_right") as alone:
+        with pytest.raises(QuoteDeclined, match="needs your own node"):
+            alone.swap(request_, never)
+        with pytest.raises(QuoteDeclined, match="needs your own node"):
+            alone.plan(request_)
+    assert service.bodies("order") == []
 
 
 def test_only_an_exact_approval_is_batched() -> None:

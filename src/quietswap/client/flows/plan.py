@@ -72,8 +72,9 @@ def _planned(
     since: int,
 ) -> Flow[SwapPlan]:
     conversion, request = request.conversion, request.in_weth
-    if conversion and not has_node:
-        raise QuoteDeclined("a plan with ETH needs your own node (--rpc-url): nothing was signed")
+    if (conversion or request.batch) and not has_node:
+        subject = "approve and swap in one" if request.batch else "a plan with ETH"
+        raise QuoteDeclined(f"{subject} needs your own node (--rpc-url): nothing was signed")
     quote = yield from quoting.safe_quote(request, polling, has_node=has_node, since=since)
     at = (yield from read_clock()).seconds
     watch(quote)
