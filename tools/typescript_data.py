@@ -48,7 +48,7 @@ from quietswap.rules.contract import (
     wraps,
 )
 from quietswap.rules.quotes.quote import FEE_MAY_RISE
-from quietswap.rules.routers import settlers
+from quietswap.rules.routers import batch, settlers
 from quietswap.rules.routers.feeds import REFERENCE_FEEDS
 from quietswap.rules.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES
 from quietswap.rules.routers.method import CalldataLayout, Measure, RouterMethod
@@ -113,6 +113,9 @@ def _parts() -> Iterator[str]:
     ])  # fmt: skip
     selectors = {kind: "0x" + erc20.calldata(kind, 0)[:4].hex() for kind in WrapOperation}
     yield _constant("WRAP_SELECTORS", "The calls of WETH9 that convert.", selectors)
+    delegates = [each.lower() for each in batch.DELEGATES]
+    about = "Code that was read, to which a wallet that batches may be delegated."
+    yield _constant("DELEGATES", about, delegates)
     bps = {
         "NOTICE": loss.NOTICE_BPS,
         "CONFIRM": loss.CONFIRM_BPS,

@@ -25,6 +25,7 @@ APPROVE, ALLOWANCE = "095ea7b3", "dd62ed3e"
 BALANCE_OF, DECIMALS, SYMBOL = "70a08231", "313ce567", "95d89b41"
 USED = {"status": "0x1", "gasUsed": hex(30_000)}
 LATEST_ROUND_DATA = "feaf968c"
+_SUPPORTS_MODE = "0xd03c7914"
 PRICES = {FEEDS[WETH].address: 3000, FEEDS[USDC].address: 1}
 """USD by feed, as the usual quote has them."""
 
@@ -99,7 +100,9 @@ class FakeChain:
     """The error that a method is answered with, if any."""
 
     code: str = "0x"
-    """The wallet's code."""
+    """The wallet's code; after a batch it leaves the router `left`, and supports the mode if 1."""
+    left: int = 0
+    mode: int = 1
 
     state_from: int = 0
     """The state of the blocks before it is gone."""
@@ -203,7 +206,8 @@ class FakeChain:
         if roots and roots != [self.root_name]:
             raise NodeSays("Invalid params", -32602)
         assert len(first["calls"]) == 1
-        assert len(second["calls"]) in (2, 7)
+        is_batched = second["calls"][-1]["data"].startswith(_SUPPORTS_MODE)
+        assert len(second["calls"]) - 2 * is_batched in (2, 7)
         swapped = {"status": "0x1", "returnData": "0x", "logs": self.trial_logs}
         swapped["gasUsed"] = hex(self.trial_gas)
         if self.trial_peak is not None:
@@ -218,8 +222,10 @@ class FakeChain:
             swapped = {"status": "0x0", "gasUsed": "0x1", "returnData": "0x", "error": says}
         gained = (-self.takes, self.delivers)
         held = [USED | {"returnData": _word(self.balance + gain)} for gain in gained]
-        if len(second["calls"]) == 7:
+        if len(second["calls"]) >= 7:
             held += self._probed(second)
+        if is_batched:
+            held += [USED | {"returnData": _word(each)} for each in (self.left, self.mode)]
         return [{"calls": [swapped]}, {"calls": held}]
 
     def _probed(self, second: dict[str, Any]) -> list[dict[str, Any]]:

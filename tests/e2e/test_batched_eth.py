@@ -26,10 +26,13 @@ from tests.e2e.test_batched import (
     swapped_by_command,
     wallet_of,
 )
+from tests.e2e.test_typescript_client import Page, typescript
 from tests.e2e.wallets import Refused, RpcWallet
 from tests.spec.api_client import SOLD, ApiClient
 from tests.spec.wire import data, order_body, refused, sign
+from tests.typescript.package import TypeScript, big, needs_packages
 
+__all__ = ["typescript"]
 pytestmark = pytest.mark.timeout(400)
 WRAP = {"conversion": "wrap"}
 UNWRAP = {
@@ -251,6 +254,29 @@ def test_the_python_client_signs_once_in_each_direction(desk: ApiClient, delegat
             moved = -SOLD if request is there else least
             assert ether(desk, wallet) == before + moved - fee
         assert desk.held(wallet, "WETH") == result.received - least
+
+
+@needs_packages
+@pytest.mark.parametrize("delegate", DELEGATES)
+def test_the_typescript_client_signs_once_in_each_direction(
+    desk: ApiClient, typescript: TypeScript, delegate: str
+) -> None:
+    wallet = delegated_wallet(desk, delegate)
+    page = Page(desk, typescript, wallet)
+    there = {"sellToken": "ETH", "buyToken": USDC.address, "sellAmount": big(SOLD)}
+    back = {"sellToken": USDC.address, "buyToken": "ETH", "sellAmount": big(100 * 10**6)}
+    for request in (there, back):
+        before, used = ether(desk, wallet), count(desk, wallet)
+        terms = request | {"wallet": wallet.address, "batch": True}
+        plan = page.ask("plan", terms)
+        assert (plan.get("refusal"), plan["steps"], plan["signatures"]) == (None, ["batch"], 1)
+        result = page.ask("swap", terms)
+        assert result["succeeded"]
+        assert count(desk, wallet) == used + 1
+        least, fee = int(result["quote"]["minBuyAmount"]), int(result["status"]["feePaidWei"])
+        moved = -SOLD if request is there else least
+        assert ether(desk, wallet) == before + moved - fee
+    assert desk.held(wallet, "WETH") == result["received"] - least
 
 
 @pytest.mark.parametrize("delegate", DELEGATES)

@@ -129,7 +129,7 @@ def _simulated(state: dict[str, Any], block: str) -> Any:
         balance = override.get("balance", "0x0")
         if _is_plausible(int(balance, 16), views[0]):
             text = text.replace(balance, "balance")
-    if len(views) == 7:
+    if len(views) in (7, 9):
         text = text.replace(views[6]["data"][-40:].lower(), "collector")
     return text
 
@@ -183,6 +183,7 @@ def _plan(plan: SwapPlan) -> dict[str, Any]:
         "approval_gas_wei": plan.approval_gas_wei,
         "conversion": plan.conversion,
         "conversion_gas_wei": plan.conversion_gas_wei,
+        "batched": [plan.is_batched, plan.request.batch_conversion, plan.wraps],
         "loss": [plan.loss.level.value, plan.loss.bps],
         "needs_consent": plan.needs_consent,
         "accepted_bps": plan.accepted_bps,
@@ -204,6 +205,7 @@ def _typescript_plan(plan: dict[str, Any]) -> dict[str, Any]:
         "approval_gas_wei": plan["approvalGasWei"],
         "conversion": plan.get("conversion"),
         "conversion_gas_wei": plan["conversionGasWei"],
+        "batched": [plan["isBatched"], plan["request"].get("batchConversion"), plan["wraps"]],
         "loss": [plan["loss"]["level"], plan["loss"]["bps"]],
         "needs_consent": plan["needsConsent"],
         "accepted_bps": plan["acceptedBps"],

@@ -4,6 +4,8 @@ import { createInterface } from "node:readline";
 import { privateKeyToAccount } from "viem/accounts";
 import * as quietswap from "./built/index.js";
 import { decode } from "./built/calldata.js";
+import { checkBatch } from "./built/batch.js";
+import { checkedRequest } from "./built/quote-checks.js";
 import { sign } from "./built/signing.js";
 import { simulateSwap } from "./built/simulation.js";
 import { rpc, send, transportOf } from "./built/transport.js";
@@ -101,7 +103,7 @@ async function run(command) {
   } catch (error) {
     return { error: { ...told(error), pauses, events, orders: recorded() } };
   }
-  const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled", "isFinal", "isContradicted", "confirmed", "ownRecord", "steps", "signatures", "maxGasCost", "acceptedBps", "needsConsent"];
+  const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled", "isFinal", "isContradicted", "confirmed", "ownRecord", "steps", "signatures", "maxGasCost", "wraps", "acceptedBps", "needsConsent"];
   const judged = Object.fromEntries(getters.filter((name) => name in Object(result)).map((name) => [name, result[name]]));
   if (result?.mined) judged.mined = [...result.mined.keys()];
   if (result?.refusal) judged.refusal = told(result.refusal);
@@ -213,6 +215,20 @@ special.nodeAnswers = async ({ args: [cases] }) => {
   return { result };
 };
 
+/** Why each quote may not be signed in its batched form; null if it may be. */
+special.checkBatches = ({ args: [cases] }) => {
+  const reasonOf = ([quote, request]) => {
+    try {
+      checkBatch(quote, checkedRequest(request, request.wallet));
+      return null;
+    } catch (error) {
+      if (error.name !== "UnsafeQuote") throw error;
+      return error.reason;
+    }
+  };
+  return { result: cases.map(reasonOf) };
+};
+
 /** What the client makes of each swap at the node, and what the node answered its simulation. */
 special.simulate = async ({ args: [rpcUrl, cases] }) => {
   const simulated = async ([quote, request]) => {
@@ -226,7 +242,7 @@ special.simulate = async ({ args: [rpcUrl, cases] }) => {
     };
     const io = transportOf({ url: "http://service", apiKey: "key", rpcUrl, fetch: noting });
     try {
-      return { ...(await simulateSwap(io, quote, request, true)), answer };
+      return { ...(await simulateSwap(io, { quote, request, isBatched: false })), answer };
     } catch (error) {
       if (error.name !== "UnsafeQuote") throw error;
       return { refused: error.message, answer };

@@ -1,4 +1,5 @@
 /** Approvals, sent through the caller's own node, and what they must not endanger. */
+import { approvalData } from "./batch.js";
 import { ClientError, NodeRpcError } from "./errors.js";
 import {
   QuoteDeclined,
@@ -17,7 +18,6 @@ import {
   newestBlock,
   nonceCall,
   nonceOf,
-  pad,
   requireMainnet,
   viewCall,
   type Receipt,
@@ -38,8 +38,6 @@ import type { Hex, SwapQuote } from "./types.js";
 const MOST_NONCES = 3;
 /** Node errors for bytes that it already has; then the receipt decides. */
 const HELD = /already known|already imported|nonce too low/;
-
-const approvalData = (spender: string, amount: bigint) => `0x095ea7b3${pad(spender)}${pad(amount)}`;
 
 /** One approval that the node took; no block has it yet. `amount` in smallest units. */
 export interface ApprovalSent {

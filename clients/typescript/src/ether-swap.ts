@@ -12,7 +12,7 @@ import type { Receipt } from "./node.js";
 import { followToEnd } from "./order-end.js";
 import { acceptedPlan, approvedPlan } from "./plan.js";
 import { patienceOf, remember, requireTradeScope, type Context, type Recording } from "./polling.js";
-import { checkedRequest, ETH, type SwapTerms } from "./quote-checks.js";
+import { checkedRequest, type SwapTerms } from "./quote-checks.js";
 import type { Signer } from "./signing.js";
 import type { SwapPlan } from "./swap-plan.js";
 import { SwapResult, signPlan, type SwapEvent } from "./swap.js";
@@ -20,6 +20,7 @@ import {
   broughtBy,
   isTold,
   nonceFor,
+  pairOf,
   progress,
   recordedSteps,
   requireNoneUnfinished,
@@ -83,12 +84,7 @@ export async function swapEther(
   watch: (event: SwapEvent) => void,
 ): Promise<SwapResult> {
   await requireTradeScope(context);
-  const pair = {
-    wallet: request.wallet,
-    sellToken: conversion === "wrap" ? ETH : request.sellToken,
-    buyToken: conversion === "unwrap" ? ETH : request.buyToken,
-  };
-  if (context.io.hasNode && !request.newTrade) await requireNoneUnfinished(context, pair);
+  if (context.io.hasNode && !request.newTrade) await requireNoneUnfinished(context, pairOf(request, conversion));
   const plan = await acceptedPlan(context, request, watch, { conversion });
   const limits = { ...request, maxFeeWei: request.maxFeeWei ?? 2n * plan.maxGasCost };
   const run = new Run(context, termsOf(plan), limits, signer, watch);

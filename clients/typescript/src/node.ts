@@ -55,6 +55,7 @@ export const LATEST: RpcCall = ["eth_getBlockByNumber", ["latest", false]];
 export const TIP: RpcCall = ["eth_maxPriorityFeePerGas", []];
 export const viewCall = (to: string, data: string, block = "latest"): RpcCall => ["eth_call", [{ to, data }, block]];
 export const nonceCall = (wallet: string, block = "pending"): RpcCall => ["eth_getTransactionCount", [wallet, block]];
+export const codeCall = (wallet: string): RpcCall => ["eth_getCode", [wallet, "latest"]];
 export const etherCall = (wallet: string): RpcCall => ["eth_getBalance", [wallet, "latest"]];
 
 /** Call a view function; returns the hex it returns. */
@@ -129,10 +130,10 @@ export const baseFee = async (io: Transport): Promise<bigint> => quantity((await
 
 /**
  * Refuse a transaction that may cost more ETH than the wallet holds: value + gas limit × fee cap, as a
- * node asks (EIP-1559). Throws QuoteDeclined.
+ * node asks (EIP-1559); `wrapped` wei is what its calls wrap of the wallet's own ETH. Throws QuoteDeclined.
  */
-export async function requireEth(io: Transport, wallet: string, params: TransactionParams): Promise<void> {
-  const cost = BigInt(params.value) + BigInt(params.gasLimit) * BigInt(params.maxFeePerGas);
+export async function requireEth(io: Transport, wallet: string, params: TransactionParams, wrapped = 0n): Promise<void> {
+  const cost = wrapped + BigInt(params.value) + BigInt(params.gasLimit) * BigInt(params.maxFeePerGas);
   const held = quantity(await rpc(io, ...etherCall(wallet)));
   if (held < cost)
     throw new QuoteDeclined(`the wallet holds ${held} wei of ETH, and the transaction may cost ${cost} wei`);

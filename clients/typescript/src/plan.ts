@@ -46,8 +46,10 @@ export async function planned(
 ): Promise<SwapPlan> {
   const io = oneMoment(context.io);
   const now = { ...context, io };
-  if (conversion && !io.hasNode)
-    throw new QuoteDeclined("a plan with ETH needs your own node", " (rpcUrl): nothing was signed");
+  if ((conversion || request.batch) && !io.hasNode) {
+    const what = request.batch ? "approve and swap in one" : "a plan with ETH";
+    throw new QuoteDeclined(`${what} needs your own node`, " (rpcUrl): nothing was signed");
+  }
   const quote = await safeQuote(now, request, since);
   const at = io.seconds();
   watch({ quote });
@@ -94,7 +96,12 @@ async function withWallet(context: Context, priced: SwapPlan, since: number): Pr
     requireFunds(plan, wallet);
     const { requireEnoughBehind } = await import("./open-orders.js");
     await requireEnoughBehind(context, request, quote, wallet);
-    if (wallet.allowance >= BigInt(quote.sellAmount)) return;
+    if (wallet.allowance >= BigInt(quote.sellAmount) && !request.batchConversion) return;
+    if (request.batch) {
+      const { batchedQuote } = await import("./batched-quote.js");
+      plan = plan.with({ quote: await batchedQuote(context, quote, request, wallet.allowance), isBatched: true });
+      return;
+    }
     const { planApprovals, requireFreeNonces, requireMayApprove } = await import("./approvals.js");
     requireMayApprove(request, quote, wallet.allowance);
     const { feedReads } = await import("./reference-price.js");
@@ -135,14 +142,13 @@ async function factsOf(io: Transport, quote: SwapQuote, request: SwapTerms, sinc
 
 /**
  * Refuse a swap above the balance: before an approval costs gas, and after it. The most that it may cost is
- * value + gas limit × fee cap, as a node asks (EIP-1559). With a wrap first, what is sold is ETH now.
+ * value + gas limit × fee cap, as a node asks (EIP-1559). With a wrap, what is sold is ETH now.
  */
-function requireFunds({ quote, params, conversion, steps, maxGasCost }: SwapPlan, facts: WalletFacts): void {
+function requireFunds({ quote, params, conversion, wraps, steps, maxGasCost }: SwapPlan, facts: WalletFacts): void {
   const needs = BigInt(quote.sellAmount);
-  const isWrapped = conversion === "wrap";
-  if (facts.sellBalance < needs && !isWrapped)
+  if (facts.sellBalance < needs && !wraps)
     throw new QuoteDeclined(`the wallet holds ${facts.sellBalance} of ${needs} smallest units of the sell token`);
-  const cost = BigInt(params.value) + maxGasCost + (isWrapped ? needs : 0n);
+  const cost = BigInt(params.value) + maxGasCost + (wraps ? needs : 0n);
   const payment = conversion ? steps.join(", ") : "the transaction";
   if (facts.ether < cost)
     throw new QuoteDeclined(`the wallet holds ${facts.ether} wei of ETH, and ${payment} may cost ${cost} wei`);
@@ -170,10 +176,10 @@ async function withGas(io: Transport, plan: SwapPlan, gasUsed: bigint | undefine
  */
 export async function tried(context: Context, plan: SwapPlan, since = 0): Promise<SwapPlan> {
   const { simulateSwap } = await import("./simulation.js");
-  const { quote, request, block, reference } = plan;
+  const { block, reference } = plan;
   const io = oneMoment(context.io);
   const beside = reference ? (await import("./reference-price.js")).feedReads(WETH) : [];
-  const trial = await simulateSwap(io, quote, request, since, block, beside);
+  const trial = await simulateSwap(io, plan, since, block, beside);
   return withGas(io, plan.with({ trial }), trial.gasUsed);
 }
 

@@ -34,14 +34,18 @@ export const ETH = "ETH";
 export const inWeth = (token: string): string => (token === ETH ? WETH : token);
 
 /**
- * What ETH needs: a wrap before the swap, or an unwrap after it. Throws RangeError for what bounds one
- * transaction of several.
+ * What ETH needs in a transaction of its own: a wrap before the swap, or an unwrap after it; undefined with
+ * `batch`, whose transaction does it. Throws RangeError for what bounds one transaction of several.
  */
-export function conversionOf({ sellToken, buyToken, nonce, anyNonce }: SwapRequest): WrapOperation | undefined {
-  if (![sellToken, buyToken].includes(ETH)) return undefined;
-  if (nonce !== undefined || anyNonce) throw new RangeError("a swap with ETH is several transactions: give no nonce");
-  return sellToken === ETH ? "wrap" : "unwrap";
+export function conversionOf({ batch, nonce, anyNonce, ...request }: SwapRequest): WrapOperation | undefined {
+  const operation = batch ? undefined : etherOf(request);
+  if (operation && (nonce !== undefined || anyNonce))
+    throw new RangeError("a swap with ETH is several transactions: give no nonce");
+  return operation;
 }
+
+const etherOf = ({ sellToken, buyToken }: SwapRequest): WrapOperation | undefined =>
+  sellToken === ETH ? "wrap" : buyToken === ETH ? "unwrap" : undefined;
 
 /**
  * What to swap. Amounts in smallest units, fees in wei. A token is an address, or "ETH": its WETH is quoted
@@ -87,6 +91,14 @@ export interface SwapRequest {
   readonly confirm?: Confirm<SwapQuote> | undefined;
   /** Begin another swap with ETH while an earlier one of the same pair is unfinished. */
   readonly newTrade?: boolean | undefined;
+  /**
+   * A needed approval is part of the swap's transaction, of a delegated wallet (EIP-7702) and by your own node;
+   * else the quote is declined. With "ETH" so is the wrap of what is sold, or the unwrap of the minimum: what
+   * arrives above it stays WETH.
+   */
+  readonly batch?: boolean | undefined;
+  /** Which of both, for a request in WETH; "ETH" sets it in the request of a plan. */
+  readonly batchConversion?: WrapOperation | undefined;
 }
 
 /** A request with its defaults. */
@@ -115,6 +127,8 @@ const MEMBERS: Members<SwapRequest> = {
   maxLossPercent: true,
   confirm: true,
   newTrade: true,
+  batch: true,
+  batchConversion: true,
 };
 
 /** Return the request with its defaults. Throws RangeError with the name of a wrong member. */
@@ -134,7 +148,19 @@ export function checkedRequest(request: SwapRequest, wallet: string): SwapTerms 
   requirePercent("maxLossPercent", maxLossPercent);
   const isWhole = Number.isInteger(slippageBps) && slippageBps >= 1 && slippageBps < 10_000;
   requireThat(isWhole, "slippageBps", "a whole number from 1 to 9999", slippageBps);
-  return { ...request, sellToken, buyToken, wallet, slippageBps, approval, maxFeeWei };
+  const batchConversion = batchConversionOf(request, approval);
+  return { ...request, sellToken, buyToken, wallet, slippageBps, approval, maxFeeWei, batchConversion };
+}
+
+/** What the batch of a request does with ETH. Throws RangeError. */
+function batchConversionOf(request: SwapRequest, approval: string): WrapOperation | undefined {
+  const { batch, batchConversion, sellToken, buyToken } = request;
+  requireThat(!batch || approval === "exact", "approval", "exact with batch", approval);
+  if (!batchConversion) return batch ? etherOf(request) : undefined;
+  const converted: unknown = { wrap: sellToken, unwrap: buyToken }[batchConversion];
+  const isWeth = batch && textOf(converted).toLowerCase() === WETH.toLowerCase();
+  requireThat(isWeth === true, "batchConversion", "a wrap of sold WETH or an unwrap of bought WETH, with batch", batchConversion);
+  return batchConversion;
 }
 
 /** Refuse anything but an amount to sell, or a minimum with the most to sell for it. Throws RangeError. */

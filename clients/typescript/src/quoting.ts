@@ -10,6 +10,7 @@ import {
   balanceData,
   baseFee,
   blockName,
+  codeCall,
   etherCall,
   isAddress,
   nonceCall,
@@ -36,6 +37,7 @@ export const swapQuoteCall = (request: SwapTerms): Call<SwapQuote> => ({
     userAddress: request.wallet,
     chainId: 1,
     slippageBps: request.slippageBps,
+    conversion: request.batchConversion,
   },
   answer: "SwapQuoteEnvelope",
 });
@@ -53,7 +55,7 @@ async function planReads(io: Transport, quote: SwapQuote, request: SwapTerms, si
   const router = quote.dexRoute.target;
   const [deployer, ...settlers] = SETTLERS;
   const prices = compares(io, request) ? await import("./reference-price.js") : undefined;
-  const mayApprove = request.approval !== "never" && request.nonce === undefined && !since;
+  const mayApprove = request.approval !== "never" && request.nonce === undefined && !since && !request.batch;
   return [
     CHAIN_ID,
     LATEST,
@@ -63,6 +65,7 @@ async function planReads(io: Transport, quote: SwapQuote, request: SwapTerms, si
     ...(isAddress(router) ? [viewCall(sellToken, allowanceData(wallet, router), blockName(since))] : []),
     ...(isAddress(router) && mayApprove ? (await import("./approvals.js")).costReads(request, router) : []),
     ...(router.toLowerCase() === ALLOWANCE_HOLDER ? settlers.map((data) => viewCall(deployer, data)) : []),
+    ...(request.batch ? [codeCall(wallet)] : []),
     ...(prices?.referenceReads(request) ?? []),
     nonceCall(wallet, "latest"),
   ];
@@ -80,8 +83,7 @@ export async function safeQuote(context: Context, request: SwapTerms, since = 0)
       await readAhead(io, await planReads(io, quote, request, since));
       await requireMainnet(io);
     }
-    const isZeroEx = quote.dexRoute.target.toLowerCase() === ALLOWANCE_HOLDER;
-    checkQuote(quote, request, io.hasNode && isZeroEx ? await readSettlers(context) : []);
+    checkQuote(quote, request, await settlersFor(context, quote));
     if (!io.hasNode) checkUnsimulated(quote);
     const params: TransactionParams = quote.mevProtection.transactionParams;
     let wanted = request.nonce;
@@ -124,8 +126,9 @@ export async function checkFee({ io }: Context, params: TransactionParams): Prom
     );
 }
 
-/** 0x's current and previous Settler, as 0x's Deployer names them at the caller's own node. */
-async function readSettlers({ io }: Context): Promise<string[]> {
+/** 0x's current and previous Settler, as 0x's Deployer names them at the caller's own node; none for other routers. */
+export async function settlersFor({ io }: Context, { dexRoute }: SwapQuote): Promise<string[]> {
+  if (!io.hasNode || dexRoute.target.toLowerCase() !== ALLOWANCE_HOLDER) return [];
   const [deployer, ownerOf, previous] = SETTLERS;
   const current = await answered(view(io, deployer, ownerOf));
   return settlersIn(current, await answered(view(io, deployer, previous)));

@@ -14,12 +14,11 @@ import {
   viewCall,
   type Log,
 } from "./node.js";
-import { checkUnsimulated, measuresItself, type SwapTerms } from "./quote-checks.js";
+import { checkUnsimulated } from "./quote-checks.js";
 import { isObject, object, quantity, word, type Json } from "./reading.js";
 import { oneMoment, readAhead, type RpcCall } from "./rpc-batch.js";
 import { rpc, type Transport } from "./transport.js";
-import { blockIn, readBlock, state, withRoot, type Block, type State } from "./trial.js";
-import type { SwapQuote } from "./types.js";
+import { blockIn, convertedBy, isProbed, readBlock, state, withRoot, type Block, type State, type Trial } from "./trial.js";
 import { arrived, brokenEffect, readLogs } from "./wallet-effects.js";
 
 /** `delivers` is undefined, with a `reason`, if the node cannot simulate. */
@@ -39,18 +38,19 @@ const LACKS = /does not exist|not (supported|found|available|implemented|allowed
 const unsafe = (why: string) => new UnsafeQuote(`tried on your node ${why}`);
 
 /**
- * Simulate the swap, not before block `since`, which has the approval. Throws UnsafeQuote.
+ * Simulate the swap, not before block `since`, which has the approval. A batch needs a node that can. Throws
+ * UnsafeQuote.
  */
 export async function simulateSwap(
   io: Transport,
-  quote: SwapQuote,
-  request: SwapTerms,
+  swap: Trial,
   since = 0,
   planned?: Json,
   beside: readonly RpcCall[] = [],
 ): Promise<SwapSimulation> {
+  const { quote, request, isBatched } = swap;
   const now = io.moment ? io : oneMoment(io);
-  const { block, trial } = await runAhead(now, quote, request, { since, planned, beside });
+  const { block, trial } = await runAhead(now, swap, { since, planned, beside });
   const head = hex(block.number);
   const before = {
     sell: await balanceOf(now, request.sellToken, request.wallet, head),
@@ -63,13 +63,13 @@ export async function simulateSwap(
   } catch (error) {
     if (!(error instanceof NodeRpcError)) throw error;
     const lacks = [-32601, NO_SUCH_FORM].includes(error.code) || LACKS.test(error.message.toLowerCase());
-    if (!lacks) throw new UnsafeQuote(`your node cannot try the swap (${error.message})`);
+    if (isBatched || !lacks) throw new UnsafeQuote(`your node cannot try the swap (${error.message})`);
     checkUnsimulated(quote);
     return { delivers: undefined, reason: error.message };
   }
-  const found = results(answer, measuresItself(quote));
-  const simulation = judge(found, quote, request, before);
-  await checkGas(now, found.swap, quote, request, block);
+  const found = results(answer, swap);
+  const simulation = judge(found, swap, before);
+  await checkGas(now, found.swap, swap, block);
   return simulation;
 }
 
@@ -85,14 +85,14 @@ interface Beside {
  */
 async function runAhead(
   io: Transport,
-  quote: SwapQuote,
-  request: SwapTerms,
+  swap: Trial,
   { since, planned, beside }: Beside,
 ): Promise<{ block: Block; trial: State }> {
+  const { quote, request } = swap;
   const { wallet, sellToken, buyToken } = request;
   let block = planned ? blockIn(planned) : await readBlock(io, since);
   for (let round = 1; ; round += 1) {
-    const trial = state(quote, request, block);
+    const trial = state(swap, block);
     if (round > HEADS) return { block, trial };
     const head = hex(block.number);
     await readAhead(io, [
@@ -141,16 +141,19 @@ interface Results {
   readonly sell: Tried;
   readonly buy: Tried;
   readonly probe: readonly Tried[];
+  /** Of a batch: the allowance that is left, and whether the wallet's code supports the mode. */
+  readonly batch: readonly Tried[];
 }
 
 const unreadable = () => new UnexpectedResponse("eth_simulateV1: the node's answer cannot be read");
 
-function results(answer: unknown, isProbed: boolean): Results {
+function results(answer: unknown, trial: Trial): Results {
   const blocks = Array.isArray(answer) ? answer.map(calls) : [];
-  const [[swap, ...more] = [], [sell, buy, ...probe] = []] = blocks;
-  if (blocks.length !== 2 || more.length || probe.length !== (isProbed ? 5 : 0) || !swap || !sell || !buy)
-    throw unreadable();
-  return { swap, sell, buy, probe };
+  const [[swap, ...more] = [], [sell, buy, ...others] = []] = blocks;
+  const steps = isProbed(trial) ? 5 : 0;
+  const count = steps + (trial.isBatched ? 2 : 0);
+  if (blocks.length !== 2 || more.length || others.length !== count || !swap || !sell || !buy) throw unreadable();
+  return { swap, sell, buy, probe: others.slice(0, steps), batch: others.slice(steps) };
 }
 
 function calls(block: unknown): Tried[] {
@@ -178,22 +181,33 @@ interface Before {
   readonly allowance: bigint;
 }
 
-function judge(found: Results, quote: SwapQuote, request: SwapTerms, before: Before): SwapSimulation {
+function judge(found: Results, trial: Trial, before: Before): SwapSimulation {
+  const { quote, request, isBatched } = trial;
   const { swap, sell, buy } = found;
   const minimum = BigInt(quote.minBuyAmount);
   if (!swap.succeeded) throw unsafe(`the swap reverts${swap.message && `: ${swap.message}`}`);
+  if (isBatched) requireBatched(found.batch);
   const logs = readLogs(swap.logs);
   const sellAmount = BigInt(quote.sellAmount);
-  const bounds = { ...request, sellAmount, router: quote.dexRoute.target, allowance: before.allowance };
+  const converted = convertedBy(trial);
+  const allowance = isBatched ? sellAmount : before.allowance;
+  const bounds = { ...request, ...converted, sellAmount, router: quote.dexRoute.target, allowance };
   const broken = brokenEffect(logs, bounds, before.sell, held(sell));
   if (broken) throw unsafe(broken);
-  const delivers = held(buy) - before.buy;
+  const delivers = held(buy) - before.buy + converted.unwrapped;
   if (delivers < minimum) throw unsafe(`it delivers ${delivers}, not ${minimum}`);
-  if (measuresItself(quote)) {
+  if (isProbed(trial)) {
     const missing = arrived(logs, request.wallet, request.buyToken) - delivers;
-    checkTransferFee(found, quote, minimum, missing);
+    checkTransferFee(found, quote.buyToken, minimum, missing);
   }
   return { delivers, gasUsed: swap.gasUsed };
+}
+
+/** Refuse code of the wallet that does not know the mode, or an allowance that is left. Throws UnsafeQuote. */
+function requireBatched([left, mode]: readonly Tried[]): void {
+  const read = (view: Tried | undefined) => (view?.succeeded ? word(view.returnData) : undefined);
+  if (read(mode) !== 1n) throw unsafe("the wallet's code does not support the mode of the batch");
+  if (read(left) !== 0n) throw unsafe(`it leaves the router an allowance of ${read(left)}`);
 }
 
 function held(view: Tried | undefined): bigint {
@@ -209,22 +223,21 @@ function held(view: Tried | undefined): bigint {
 async function checkGas(
   io: Transport,
   { peak, tellsPeak }: Tried,
-  quote: SwapQuote,
-  request: SwapTerms,
+  swap: Trial,
   block: Block,
 ): Promise<void> {
-  const limit = BigInt(quote.mevProtection.transactionParams.gasLimit);
+  const limit = BigInt(swap.quote.mevProtection.transactionParams.gasLimit);
   if (limit <= MODEST_GAS || limit <= (peak * GAS_MULTIPLE_HALVES) / 2n) return;
   if (block.isAmsterdam && !tellsPeak) {
-    const trial = state(quote, request, block, (limit * 2n) / GAS_MULTIPLE_HALVES);
+    const trial = state(swap, block, (limit * 2n) / GAS_MULTIPLE_HALVES);
     const answer = await answerOf(io, trial, hex(block.number));
-    if (!results(answer, measuresItself(quote)).swap.succeeded) return;
+    if (!results(answer, swap).swap.succeeded) return;
   }
   throw new UnsafeQuote(`its gas limit is ${limit}, though it uses ${peak} tried on your node`);
 }
 
 /** Refuse a buy token with a fee on transfer, which the quote's router does not detect. */
-function checkTransferFee({ probe, buy }: Results, quote: SwapQuote, part: bigint, missing: bigint): void {
+function checkTransferFee({ probe, buy }: Results, buyToken: string, part: bigint, missing: bigint): void {
   const [, , back, , collected] = probe;
   const isWhole =
     probe.every((step) => step.succeeded) &&
@@ -232,7 +245,7 @@ function checkTransferFee({ probe, buy }: Results, quote: SwapQuote, part: bigin
     part - held(collected) <= 0n;
   if (missing > 0n || !isWhole)
     throw unsafe(
-      `${quote.buyToken} takes a fee on transfer, or cannot be sent on, and this router's minimum` +
+      `${buyToken} takes a fee on transfer, or cannot be sent on, and this router's minimum` +
         " holds only before that",
     );
 }

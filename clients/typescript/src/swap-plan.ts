@@ -47,6 +47,7 @@ export interface SwapPlanMembers {
   readonly trial?: SwapSimulation | undefined;
   readonly conversion?: WrapOperation | undefined;
   readonly conversionGasWei?: bigint | undefined;
+  readonly isBatched?: boolean | undefined;
 }
 
 /** What is signed for these approvals and this conversion, in order. */
@@ -70,7 +71,8 @@ export function stepsOf(
  * `wallet`, `reference` and `trial` are undefined without a node; `trial` also before the last check.
  * `refusal` is the error that is thrown instead of a signature. With ETH, `conversion` is a wrap that is
  * signed first, or an unwrap that is signed last, and `conversionGasWei` the most that its gas may cost at
- * the fees of now.
+ * the fees of now. Of a batched plan `quote` has the transaction of the batched form, and
+ * `request.batchConversion` says which of both it does itself.
  */
 export class SwapPlan implements SwapPlanMembers {
   declare readonly request: SwapTerms;
@@ -86,6 +88,7 @@ export class SwapPlan implements SwapPlanMembers {
   declare readonly trial: SwapSimulation | undefined;
   declare readonly conversion: WrapOperation | undefined;
   readonly conversionGasWei: bigint = 0n;
+  readonly isBatched: boolean = false;
 
   constructor(members: SwapPlanMembers) {
     Object.assign(this, members);
@@ -103,7 +106,12 @@ export class SwapPlan implements SwapPlanMembers {
 
   /** What is signed, in order; each step waits for the block of the one before it. */
   get steps(): readonly Step[] {
-    return stepsOf(this.approvals, this.conversion);
+    return stepsOf(this.approvals, this.conversion, this.isBatched);
+  }
+
+  /** Whether it sells ETH: a step of its own or the batch wraps it. */
+  get wraps(): boolean {
+    return [this.conversion, this.request.batchConversion].includes("wrap");
   }
 
   /** How many transactions are signed: one for each step. */

@@ -12,6 +12,7 @@ import type { Context, SignedOrders } from "./polling.js";
 import { ETH, inWeth, type SwapTerms } from "./quote-checks.js";
 import type { SwapPlan } from "./swap-plan.js";
 import { rpc } from "./transport.js";
+import type { WrapOperation } from "./types.js";
 
 /** A recorded step. An approval is none: its allowance at the caller's own node tells it. */
 export type TradeStepName = "wrap" | "swap" | "unwrap";
@@ -49,11 +50,18 @@ export const swapWithin = (terms: Terms, limits: SwapTerms, nonce?: number): Swa
   nonce,
 });
 
+type Pair = Pick<Terms, "wallet" | "sellToken" | "buyToken">;
+
+/** What a wallet trades for what, with ETH by its name. */
+export const pairOf = ({ wallet, sellToken, buyToken }: Pair, conversion: WrapOperation | undefined): Pair => ({
+  wallet,
+  sellToken: conversion === "wrap" ? ETH : sellToken,
+  buyToken: conversion === "unwrap" ? ETH : buyToken,
+});
+
 /** The terms of an accepted plan: its amount and its minimum. */
 export const termsOf = ({ quote, request, conversion }: SwapPlan): Terms => ({
-  wallet: request.wallet,
-  sellToken: conversion === "wrap" ? ETH : request.sellToken,
-  buyToken: conversion === "unwrap" ? ETH : request.buyToken,
+  ...pairOf(request, conversion),
   sellAmount: BigInt(quote.sellAmount),
   atLeast: BigInt(quote.minBuyAmount),
 });
@@ -175,11 +183,11 @@ async function seenOf(context: Context, sent: Submitted): Promise<Seen> {
  * and nothing can be, is over. So is one whose WETH the wallet no longer has: it was swapped or unwrapped
  * otherwise. Throws UnfinishedTrade.
  */
-export async function requireNoneUnfinished(context: Context, terms: Omit<Terms, "sellAmount" | "atLeast">): Promise<void> {
-  const pairOf = ({ wallet, sellToken, buyToken }: typeof terms) => [wallet, sellToken, buyToken].join().toLowerCase();
+export async function requireNoneUnfinished(context: Context, pair: Pair): Promise<void> {
+  const nameOf = ({ wallet, sellToken, buyToken }: Pair) => [wallet, sellToken, buyToken].join().toLowerCase();
   for (const sent of [...recorded(context.orders)].reverse()) {
     const trade = tradeOf(context.orders, sent.txHash);
-    if (pairOf(trade.terms) !== pairOf(terms)) continue;
+    if (nameOf(trade.terms) !== nameOf(pair)) continue;
     if (await isUnfinished(context, trade)) throw new UnfinishedTrade(trade.txHash);
     return;
   }

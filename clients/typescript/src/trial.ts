@@ -5,8 +5,9 @@
  */
 import { payer } from "./calldata.js";
 import { bytesToHex } from "./evm.js";
+import { SUPPORTS_MODE } from "./batch.js";
 import { MOST_VIEWS, SLOT_S, VIEW_GAS } from "./generated/rules.js";
-import { balanceData, hex, latestBlock, pad } from "./node.js";
+import { allowanceData, balanceData, hex, latestBlock, pad } from "./node.js";
 import { measuresItself, type SwapTerms } from "./quote-checks.js";
 import { quantity, textOf, type Json } from "./reading.js";
 import { quantities, toSign } from "./signing.js";
@@ -18,6 +19,25 @@ const ETHER = 10n ** 18n;
 const HASHES = "0x0000F90827F1C53a10cb7A02335B175320002935";
 const ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02";
 const RING = 8191n;
+
+/** What is tried: the transaction of a quote, which may be its batched form. */
+export interface Trial {
+  readonly quote: SwapQuote;
+  readonly request: SwapTerms;
+  readonly isBatched: boolean;
+}
+
+/** Wei that the transaction wraps before the swap, and unwraps after it. */
+export function convertedBy({ quote, request, isBatched }: Trial): { wrapped: bigint; unwrapped: bigint } {
+  const operation = isBatched ? request.batchConversion : undefined;
+  return {
+    wrapped: operation === "wrap" ? BigInt(quote.sellAmount) : 0n,
+    unwrapped: operation === "unwrap" ? BigInt(quote.minBuyAmount) : 0n,
+  };
+}
+
+/** Whether a fee on transfer of the buy token is measured: what is unwrapped is WETH, which takes none. */
+export const isProbed = (trial: Trial): boolean => measuresItself(trial.quote) && !convertedBy(trial).unwrapped;
 
 /** The parameter of a simulation. */
 export interface State {
@@ -63,9 +83,11 @@ function nextBaseFee(baseFee: bigint, gasUsed: bigint, target: bigint): bigint {
  * The swap in the next block; in the one after it the balances. If the router measures its own
  * balance, that block also measures a fee on transfer: from the payer to the wallet, and from the
  * wallet to a random address. The nonce is not set: a contract cannot read it, and a node refuses one
- * that follows a pending transaction. `gas` is in the place of the quote's limit.
+ * that follows a pending transaction. `gas` is in the place of the quote's limit. After a batch the wallet reads
+ * the allowance that is left, and whether its code supports the mode.
  */
-export function state(quote: SwapQuote, request: SwapTerms, block: Block, gas?: bigint): State {
+export function state(trial: Trial, block: Block, gas?: bigint): State {
+  const { quote, request, isBatched } = trial;
   const { wallet, sellToken, buyToken } = request;
   const fee = 2n * block.baseFee;
   const fees = { gas: hex(VIEW_GAS), maxFeePerGas: hex(fee), maxPriorityFeePerGas: "0x0" };
@@ -73,7 +95,7 @@ export function state(quote: SwapQuote, request: SwapTerms, block: Block, gas?: 
   const calls: object[] = [sellToken, buyToken].map((token) => view(token, balanceData(wallet)));
   const balance = hex(plausibleWei(MOST_VIEWS * VIEW_GAS * fee));
   const stateOverrides: Record<string, object> = { [wallet]: { balance } };
-  if (measuresItself(quote)) {
+  if (isProbed(trial)) {
     const from = payer(quote.dexRoute.target, quote.dexRoute.data, buyToken);
     const collector = random(20);
     const transfer = (to: string) => `0xa9059cbb${pad(to)}${pad(BigInt(quote.minBuyAmount))}`;
@@ -88,6 +110,9 @@ export function state(quote: SwapQuote, request: SwapTerms, block: Block, gas?: 
     const code = forwarder(buyToken);
     if (from.toLowerCase() === wallet.toLowerCase()) stateOverrides[wallet] = { balance, code };
     else stateOverrides[from] = { code };
+  }
+  if (isBatched) {
+    calls.push(view(sellToken, allowanceData(wallet, quote.dexRoute.target)), view(wallet, SUPPORTS_MODE));
   }
   const { type, chainId, nonce, ...members } = toSign(quote.mevProtection.transactionParams);
   const swap = { from: wallet, ...quantities(members), ...(gas && { gas: hex(gas) }) };

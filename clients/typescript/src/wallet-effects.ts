@@ -5,9 +5,13 @@
  */
 import { getAddress } from "./evm.js";
 import { UnexpectedResponse } from "./errors.js";
+import { WETH } from "./generated/rules.js";
 import { ETHER, SYSTEM, TRANSFER, isAddress, pad, topicOf, type Log } from "./node.js";
 
-/** The permitted effects: at most `sellAmount` of `sellToken` may leave the wallet. */
+/**
+ * The permitted effects: at most `sellAmount` of `sellToken` may leave the wallet. Of ETH exactly `wrapped` wei
+ * must move to WETH, and exactly `unwrapped` wei from it to the wallet.
+ */
 export interface SwapBounds {
   readonly wallet: string;
   readonly router: string;
@@ -15,6 +19,8 @@ export interface SwapBounds {
   readonly sellAmount: bigint;
   /** The router's allowance before the swap. */
   readonly allowance: bigint;
+  readonly wrapped: bigint;
+  readonly unwrapped: bigint;
 }
 
 type Effect = "transfer" | "alike" | "other" | "approval" | "operator";
@@ -62,18 +68,43 @@ export function brokenEffect(
   after: bigint,
 ): string | undefined {
   const owner = pad(bounds.wallet);
+  const { wrapped, unwrapped } = bounds;
+  const isWrap = (log: Log) => wrapped > 0n && movesEther(log, owner, pad(WETH));
+  const isUnwrap = (log: Log) => unwrapped > 0n && movesEther(log, pad(WETH), owner);
   let sold = 0n;
   for (const log of logs) {
+    if (isWrap(log)) continue;
     const taken = takenBy(log, owner, bounds);
     if (typeof taken === "string") return taken;
     sold += taken;
   }
-  if (before - after > sold) sold = before - after;
+  const unlike =
+    unlikeConversion("wraps", logs.filter(isWrap), wrapped) ??
+    unlikeConversion("unwraps", logs.filter(isUnwrap), unwrapped);
+  if (unlike) return unlike;
+  if (before + wrapped - after > sold) sold = before + wrapped - after;
   if (sold <= bounds.sellAmount) return undefined;
   return (
     `it takes ${sold} of ${getAddress(bounds.sellToken)} from the wallet, more than the` +
     ` ${bounds.sellAmount} to be sold`
   );
+}
+
+/**
+ * Whether a node logs by it that ETH moved between these two. It may log one movement twice: by its pseudo token,
+ * and by the address of EIP-7708.
+ */
+const movesEther = ({ address, topics, data }: Log, from: string, to: string): boolean =>
+  [ETHER, SYSTEM].includes(address) && data.length === 66 && topics.join() === `${TRANSFER},0x${from},0x${to}`;
+
+/** Why these movements of ETH are not one of `needed` wei, each address for itself; undefined if they are. */
+function unlikeConversion(verb: string, moves: readonly Log[], needed: bigint): string | undefined {
+  const sums = [ETHER, SYSTEM]
+    .map((address) => moves.filter((log) => log.address === address))
+    .filter((each) => each.length)
+    .map((each) => each.reduce((sum, { data }) => sum + BigInt(data), 0n));
+  if (!needed || (sums.length && sums.every((sum) => sum === needed))) return undefined;
+  return `by the logs it ${verb} ${sums.join(", ") || "nothing"}, not exactly ${needed} wei`;
 }
 
 /** What `wallet` received of `token` by these logs; a token with a fee may credit less. */

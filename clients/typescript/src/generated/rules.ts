@@ -197,6 +197,12 @@ export const WRAP_SELECTORS = {
   "unwrap": "0x2e1a7d4d"
 } as const;
 
+/** Code that was read, to which a wallet that batches may be delegated. */
+export const DELEGATES = [
+  "0x000000009b1d0af20d8c6d0a44e162d11f9b8f00",
+  "0x63c0c19a282a1b52b07dd5a65b58948a07dae32b"
+] as const;
+
 /** From which loss what is asked; gas counts above its share. */
 export const LOSS_BPS = {
   "NOTICE": 100,
