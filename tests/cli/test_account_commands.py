@@ -75,7 +75,7 @@ def test_an_open_order_may_hold_the_nonce(
     monkeypatch.setattr(connection, "_is_interactive", lambda: True)
     page = OrderPage((listed(placed(OrderStatus.MINING)),), 1)
     is_open = ok(orders.order_history_response(page, 50, 0))
-    service.next("history", *[is_open] * 5)  # three commands look, and one has no order left
+    service.next("history", *[is_open] * 50)  # more than three commands ask for
     asked = quietswap("wrap", "2", "--nonce", "7", input="n\n")
     assert "order ord_1 is open: this may take its nonce" in " ".join(asked.stdout.split())
     refused = quietswap("wrap", "2", "--yes", "--json")
@@ -85,6 +85,7 @@ def test_an_open_order_may_hold_the_nonce(
     replaces = quietswap("wrap", "2", "--yes", "--replace")
     assert replaces.exit_code == 0
     assert "order ord_1 is open" in replaces.stdout
+    service.script["history"].clear()
     assert "is open" not in quietswap("wrap", "2", "--yes").stdout
 
 
