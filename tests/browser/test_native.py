@@ -70,6 +70,13 @@ def test_eth_is_sold_in_two_steps(browser: Browser, town: Town, desk: ApiClient)
     assert page.axe() == []
     assert page.texts(css(".steps .done")) == ["Wrap 1 ETH"]
     approves_and_swaps(page)
+    page.see("for 1 ETH, wrapped first", css(".got"))
+    page.see("Wrapped 1 ETH", css(".line"))
+    page.see("with the wrap and the approval 0.00", css(".facts"))
+    to_orders(page)
+    page.see("1 ETH →", css(".hist summary[data-kind]"))
+    page.see("Wrap, approval, swap", css(".hist summary[data-kind]"))
+    assert page.count(css(".hist summary[data-kind]")) == 1, "a swap with its steps is one row"
     assert desk.held(wallet.account, "WETH") == 0
     assert desk.held(wallet.account, "USDC") > 0
     assert page.count(SECOND) == 0

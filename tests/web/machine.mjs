@@ -12,6 +12,7 @@ const contents = `
   export * from './src/amounts'
   export * from './src/figures'
   export * from './src/ends'
+  export { cardsOf, rowsOf } from './src/cards'
   export * from './src/refusals'
 `
 const { outputFiles } = buildSync({
@@ -40,6 +41,12 @@ function signed({ trade, step, wallet, settlers }) {
   }
 }
 
+/** The rows of orders: kind, and what was wrapped for it. */
+const rows = (orders) =>
+  page
+    .rowsOf(page.cardsOf(new Map(orders.map((order) => [order.orderId, { order, finalized: false, takenBack: false }]))))
+    .map(({ update: { order }, wrap }) => [order.orderId, wrap?.orderId])
+
 const answers = JSON.parse(readFileSync(0, 'utf8')).map(({ call, given }) => {
   if (call === 'table') return page.TABLE
   if (call === 'play') return given.events.reduce(page.reduce, { ...page.fresh('0.5'), ...given.trade })
@@ -48,6 +55,7 @@ const answers = JSON.parse(readFileSync(0, 'utf8')).map(({ call, given }) => {
   if (call === 'steps') return page.stepsOf({ ...page.fresh('0.5'), ...given.trade }, given.canBatch)
   if (call === 'fees') return [page.mostFees(tradeOf(given), false), page.boundOf(tradeOf(given), false)]
   if (call === 'sign') return signed(given)
+  if (call === 'rows') return rows(given)
   return page[call](...given)
 })
 process.stdout.write(text(answers))

@@ -306,5 +306,32 @@ def test_the_ends_of_a_swap_differ_in_title_and_button() -> None:
     assert run(call("endOf", order(status="mining"), [])) == [None]
 
 
+WETH_SOLD: Fields = {
+    "fromToken": WETH.address, "toToken": "0x", "amount": "5", "minReturnAmount": "1",
+}  # fmt: skip
+
+
+def stored(name: str, minute: int, kind: str, status: str = "confirmed", **of: str) -> Fields:
+    params = {**WETH_SOLD, **of}
+    at = f"2026-01-01T10:{minute:02}:00Z"
+    return order(orderId=name, kind=kind, status=status, createdAt=at, orderParams=params)
+
+
+def test_a_wrap_stands_with_the_swap_of_what_it_wrapped() -> None:
+    wrap = {"fromToken": "0x", "toToken": WETH.address}
+    swap = stored("swap", 9, "swap")
+    cases: Sequence[tuple[list[Fields], list[list[str | None]]]] = [
+        ([stored("wrap", 5, "wrap", **wrap), swap], [["swap", "wrap"]]),
+        ([stored("wrap", 5, "wrap", **wrap, amount="6"), swap], [["swap", None], ["wrap", None]]),
+        ([swap, stored("wrap", 10, "wrap", **wrap)], [["wrap", None], ["swap", None]]),
+        ([stored("wrap", 5, "wrap", "failed", **wrap), swap], [["swap", None], ["wrap", None]]),
+        ([stored("unwrap", 5, "wrap"), swap], [["swap", None], ["unwrap", None]]),
+        ([stored("wrap", 5, "wrap", **wrap), swap, stored("again", 20, "swap", nonce="2")],
+         [["again", None], ["swap", "wrap"]]),
+    ]  # fmt: skip
+    answers = run(*({"call": "rows", "given": orders} for orders, _ in cases))
+    assert answers == [rows for _, rows in cases]
+
+
 def test_the_weth_of_the_table_is_the_real_one() -> None:
     assert TOKENS["WETH"].address == WETH.address

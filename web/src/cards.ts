@@ -1,5 +1,6 @@
-// The orders as cards: a swap with its approvals, its cancel, and all transactions that were sent for it.
+// The orders as cards: a swap with its wrap, approvals and cancel, and all transactions that were sent for it.
 
+import { WETH } from '../../clients/typescript/src/generated/rules'
 import { isOver, type Order, type Orders, type Update } from './stream'
 
 /** One swap, wrap or other step, with all transactions that were sent for it. */
@@ -10,6 +11,8 @@ export interface Card {
   update: Update
   /** Approvals and resets before a swap, oldest first. */
   approvals: Order[]
+  /** The wrap before a swap of ETH. It has a card, too: a person may have stopped after it. */
+  wrap: Order | undefined
   /** The cancel of a swap, an empty transaction with its nonce: the one that a block has, else the newest. */
   cancel: Order | undefined
 }
@@ -29,6 +32,7 @@ export function cardsOf(orders: Orders): Card[] {
       ids: [...(known?.ids ?? []), orderId],
       update: isNews ? update : known.update,
       approvals: [],
+      wrap: undefined,
       cancel: undefined,
     })
   }
@@ -43,7 +47,17 @@ function folded(cards: Card[]): Card[] {
   const taken = new Set<Card>()
   for (const card of cards) {
     const { order } = card.update
-    const swap = order.kind === 'approval' ? swapAfter(swaps, order) : order.kind === 'cancel' ? swapOf(swaps, order) : undefined
+    if (isWrapOfEther(order)) {
+      const swap = swapAfter(swaps, order, (sold) => sold.fromToken === WETH && sold.amount === order.orderParams.amount)
+      if (swap) swap.wrap = order
+      continue
+    }
+    const swap =
+      order.kind === 'approval'
+        ? swapAfter(swaps, order, ({ fromToken }) => fromToken === order.orderParams.fromToken)
+        : order.kind === 'cancel'
+          ? swapOf(swaps, order)
+          : undefined
     if (!swap) continue
     taken.add(card)
     if (order.kind === 'approval') swap.approvals.unshift(order)
@@ -52,12 +66,25 @@ function folded(cards: Card[]): Card[] {
   return cards.filter((card) => !taken.has(card))
 }
 
-/** The first swap of an approved token within the hour; `swaps`: oldest first. */
-const swapAfter = (swaps: readonly Card[], { createdAt, orderParams: { fromToken } }: Order): Card | undefined =>
+/** The first swap within the hour after a step that `isFor` it; `swaps`: oldest first. */
+const swapAfter = (swaps: readonly Card[], { createdAt }: Order, isFor: (sold: Order['orderParams']) => boolean): Card | undefined =>
   swaps.find(({ update: { order } }) => {
     const later = Date.parse(order.createdAt) - Date.parse(createdAt)
-    return order.orderParams.fromToken === fromToken && later > 0 && later < HOUR_MS
+    return isFor(order.orderParams) && later > 0 && later < HOUR_MS
   })
+
+const isWrapOfEther = ({ kind, status, orderParams }: Order): boolean =>
+  kind === 'wrap' && status === 'confirmed' && orderParams.toToken === WETH
+
+/** The cards that have a row of their own: all but the wrap of a swap. */
+export function rowsOf(cards: readonly Card[]): Card[] {
+  const wraps = new Set(cards.map(({ wrap }) => wrap?.orderId))
+  return cards.filter(({ key }) => !wraps.has(key))
+}
+
+/** Whether ETH was paid: wrapped before the swap, or in its transaction. */
+export const isPaidInEther = ({ wrap, update: { order } }: Card): boolean =>
+  wrap !== undefined || order.conversion === 'wrap'
 
 const swapOf = (swaps: readonly Card[], { nonce }: Order): Card | undefined =>
   swaps.find(({ update }) => nonce !== undefined && update.order.nonce === nonce)

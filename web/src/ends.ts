@@ -1,7 +1,7 @@
 // The ends of a swap told apart: what happened, what it means for the money, and what comes next.
 
 import { show } from './amounts'
-import { isMined } from './cards'
+import { type Card, isMined } from './cards'
 import { isOver, type Order } from './stream'
 import { readable, SENTENCE, sentence } from './text'
 import { usedBy } from './words'
@@ -55,6 +55,15 @@ export function paidText(order: Order, cancel: Order | undefined): string {
   const wei = feeOf(order) + (cancel ? feeOf(cancel) : 0n)
   if (wei === 0n && order.error?.code === 'USER_CANCELLED') return 'the network fee of the cancel'
   return wei === 0n ? 'nothing' : `${show(wei, 18, 6)} ETH`
+}
+
+/** What the steps before a swap cost, as in "with the wrap and the approval 0.000612 ETH"; '' without one. */
+export function paidWithSteps({ update: { order }, approvals, wrap }: Card): string {
+  const steps = [...(wrap ? [wrap] : []), ...approvals]
+  const all = [order, ...steps].map(feeOf)
+  if (!steps.length || all.includes(0n)) return ''
+  const names = [wrap && 'the wrap', approvals.length > 0 && (approvals.length > 1 ? 'the approvals' : 'the approval')]
+  return `with ${names.filter(Boolean).join(' and ')} ${show(all.reduce((sum, wei) => sum + wei, 0n), 18, 6)} ETH`
 }
 
 /** Wei that a block took for a transaction, also for one that failed. */

@@ -5,10 +5,11 @@ import { useState } from 'preact/hooks'
 import type { Inclusion, Schemas, Session } from '../api'
 import { WETH } from '../account'
 import { show } from '../amounts'
-import { before, type Card, isCancelling, isMined } from '../cards'
-import { type End, endOf, paidText } from '../ends'
+import { before, type Card, isCancelling, isMined, isPaidInEther } from '../cards'
+import { type End, endOf, paidText, paidWithSteps } from '../ends'
 import { difference, figure, signed } from '../figures'
 import { isOver, type Order } from '../stream'
+import { etherOf } from '../tokens'
 import { duration, KINDS, relayAnswered, searchers, sentAgain, waitsFor } from '../words'
 import { Icon, Picture } from './icons'
 import { Amount, Explorer, Fact, Fault, type Known, Message, Symbol, useNow } from './parts'
@@ -52,6 +53,12 @@ export function OrderView(props: OrderProps) {
       <div class="aside">{end ? <Happened {...props} /> : <IfNot {...props} />}</div>
     </div>
   )
+}
+
+/** The tokens as the person chose them: WETH reads as ETH where ETH was paid. */
+export function chosen(card: Card, tokens: Known): Known {
+  const weth = tokens[WETH]
+  return weth && isPaidInEther(card) ? { ...tokens, [WETH]: etherOf(weth) } : tokens
 }
 
 /** As in "1.5 WETH → USDC". */
@@ -104,14 +111,15 @@ const AtLeast = ({ order, tokens }: { order: Order; tokens: Known }) =>
 function Open(props: OrderProps) {
   const { card, cards, tokens, inclusion, cancel, speedUp } = props
   const { order } = card.update
+  const named = chosen(card, tokens)
   const [fault, setFault] = useState('')
   const waits = waitsFor(order, before(card.update, cards))
   return (
     <>
       <div class="head">
-        <Twin order={order} tokens={tokens} />
+        <Twin order={order} tokens={named} />
         <div>
-          <h2><Title order={order} tokens={tokens} /></h2>
+          <h2><Title order={order} tokens={named} /></h2>
           <p class="small soft"><AtLeast order={order} tokens={tokens} /></p>
         </div>
       </div>
@@ -184,14 +192,15 @@ const Medal = ({ end: { name, tone } }: { end: End }) => (
 function Ended(props: EndedProps) {
   const { card, tokens, end, session, cancel, leave } = props
   const { order, finalized } = card.update
+  const named = chosen(card, tokens)
   const [fault, setFault] = useState('')
   const isOpenStill = end.name === 'not over'
   return (
     <>
       <div class="got" role="status">
         <Medal end={end} />
-        {end.name === 'done' ? <Got order={order} tokens={tokens} /> : <p class="big end-title">{end.title}</p>}
-        <p class="soft">{end.name === 'done' ? `Confirmed in block ${order.blockNumber ?? ''}${finalized ? ', final' : ''}` : <Title order={order} tokens={tokens} />}</p>
+        {end.name === 'done' ? <Got card={card} tokens={named} /> : <p class="big end-title">{end.title}</p>}
+        <p class="soft">{end.name === 'done' ? `Confirmed in block ${order.blockNumber ?? ''}${finalized ? ', final' : ''}` : <Title order={order} tokens={named} />}</p>
       </div>
       {end.heading && (
         <Message tone={end.tone} icon={end.tone === 'bad' || end.tone === 'warn' ? 'danger' : end.name === 'cancelled' ? 'tick' : 'info'} title={end.heading}>
@@ -235,7 +244,8 @@ function Ended(props: EndedProps) {
   )
 }
 
-function Got({ order, tokens }: { order: Order; tokens: Known }) {
+function Got({ card, tokens }: Pick<OrderProps, 'card' | 'tokens'>) {
+  const { order } = card.update
   const { kind, received, orderParams: of } = order
   if (kind !== 'swap') return <p class="big end-title"><Title order={order} tokens={tokens} /></p>
   if (!received || typeof received.amount !== 'string') {
@@ -245,7 +255,7 @@ function Got({ order, tokens }: { order: Order; tokens: Known }) {
     <>
       <p class="soft">You received</p>
       <p class="big"><Amount amount={received.amount} address={received.token} tokens={tokens} /></p>
-      <p class="soft">for <Amount amount={of.amount} address={of.fromToken} tokens={tokens} /></p>
+      <p class="soft">for <Amount amount={of.amount} address={of.fromToken} tokens={tokens} />{isPaidInEther(card) && ', wrapped first'}</p>
     </>
   )
 }
@@ -293,7 +303,7 @@ function Happened({ card, cards, tokens, inclusion, holdings }: OrderProps) {
       <section class="side" aria-label="What it cost">
         <h2><span>What it cost</span></h2>
         <dl class="facts">
-          <Fact name="Network fee">{paidText(order, card.cancel)}</Fact>
+          <Fact name="Network fee" more={paidWithSteps(card)}>{paidText(order, card.cancel)}</Fact>
           <Fact name="Fee of quietswap">none</Fact>
           {isOver(order) && order.kind === 'swap' && (
             <Fact name="Allowance left">{left.length ? <a href="#orders">{left.length} left, see Orders</a> : sold.length ? 'none' : 'not read yet'}</Fact>

@@ -2,13 +2,13 @@
 
 import { now } from '../api'
 import { bps, show } from '../amounts'
-import { type Card, isDecided } from '../cards'
+import { type Card, isDecided, rowsOf } from '../cards'
 import { endOf, paidText } from '../ends'
 import { ago, signed } from '../figures'
 import { isOver, type Order } from '../stream'
 import { KINDS } from '../words'
 import { Allowances, type AllowanceProps } from './allowances'
-import { type OrderProps, OrderView, Title, Twin } from './order'
+import { chosen, type OrderProps, OrderView, Title, Twin } from './order'
 import type { Known } from './parts'
 
 interface Props extends Omit<OrderProps, 'card' | 'speedUp' | 'children'> {
@@ -31,7 +31,7 @@ export function OrdersPage(props: Props) {
       <section class="panel" aria-label="Orders">
         {!cards.length && <p class="hist">None yet.</p>}
         <ul class="hist">
-          {cards.map((card) => (
+          {rowsOf(cards).map((card) => (
             <li key={card.key}>
               <details open={!isDecided(card)}>
                 <summary class="it" data-order={card.update.order.orderId} data-status={card.update.order.status} data-kind={card.update.order.kind}>
@@ -62,13 +62,14 @@ function Line({ card, tokens, all }: { card: Card; tokens: Known; all: readonly 
   const { order, finalized } = card.update
   const end = endOf(order, all)
   const told = order.delivered?.toPromiseBps
-  const parts = [...card.approvals.map(({ orderParams }) => (orderParams.amount === '0' ? 'reset' : 'approval')), (KINDS[order.kind] ?? 'order').toLowerCase()]
+  const named = chosen(card, tokens)
+  const parts = [...(card.wrap ? ['wrap'] : []), ...card.approvals.map(({ orderParams }) => (orderParams.amount === '0' ? 'reset' : 'approval')), (KINDS[order.kind] ?? 'order').toLowerCase()]
   const steps = parts.length > 1 ? `. ${capital(parts.join(', '))}` : ''
   const state = !end ? (order.status === 'pending' ? 'Stored' : 'Sent privately') : end.name === 'done' ? `${finalized ? 'Final' : 'In a block'}${steps}` : `${end.heading}. Paid ${paidText(order, card.cancel)}`
   return (
     <>
-      <Twin order={order} tokens={tokens} />
-      <b><Title order={order} tokens={tokens} /></b>
+      <Twin order={order} tokens={named} />
+      <b><Title order={order} tokens={named} /></b>
       <span class="r">
         {!end ? (
           <span class="tag">In progress</span>

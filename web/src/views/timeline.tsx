@@ -41,6 +41,7 @@ export function Timeline({ card, orders, tokens, inclusion }: Props) {
   const isSent = order.status !== 'pending' && !isUnsent(order)
   return (
     <ol class="line">
+      {card.wrap && <Step is="done" title={`Wrapped ${show(card.wrap.orderParams.amount, 18)} ETH`} time={clock(card.wrap.confirmedAt ?? card.wrap.createdAt, seen)} />}
       {card.approvals.map((approval) => (
         <Approved key={approval.orderId} approval={approval} tokens={tokens} seen={seen} />
       ))}
