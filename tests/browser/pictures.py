@@ -107,6 +107,10 @@ def take(page: Page, wallet: HoldingWallet, desk: ApiClient, picture: Picture) -
     page.call("evaluate", expression="letGo()")
     quoted(page, "1.5")
     picture("05-approve")
+    with desk.no_blocks():
+        page.click("button", "Approve exactly 1.5 WETH")
+        page.see("Sent privately")
+        picture("05-waiting")
     approved(page, "1.5")
     page.click("button", REVIEW)
     page.wait(role("button", CONFIRM))

@@ -122,6 +122,11 @@ def test_a_sale_of_eth_goes_on_after_a_reload(
     with desk.no_blocks():
         sells_eth(page)
         page.see("Wrap 1 ETH: waiting for a block…", GO)
+        assert page.texts(css(".steps li")) == ["Wrap 1 ETH", "Approve 1 WETH", "Swap"]
+        assert page.texts(css(".steps .now")) == ["Wrap 1 ETH"], "no block has it"
+        page.see("Sent privately", css(".step-wait"))
+        page.see("Then you sign the next step here: Approve 1 WETH.", css(".step-wait"))
+        page.see("If no block takes it")
         page.goto(f"{town.facts['baseUrl']}/?amount=1")
         page.see("Step 1 of 2 is under way")
         page.see("Your ETH is being wrapped…", GO)

@@ -132,6 +132,12 @@ def test_the_way_to_a_swap(browser: Browser, town: Town, desk: ApiClient) -> Non
     page.see("At least", css(".least"))
     seen(page, "approve")
     fits(page)
+    with desk.no_blocks():
+        page.click("button", "Approve exactly 1.5 WETH")
+        sees(page, "Sent privately", "Nothing is swapped yet", "Quoted anew after this step")
+        assert page.texts(css(".steps li")) == ["Approve 1.5 WETH", "Swap"]
+        seen(page, "waiting")
+        fits(page)
     approved(page, "1.5")
     seen(page, "ready")
     page.click("button", REVIEW)

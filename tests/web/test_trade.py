@@ -89,7 +89,7 @@ def test_every_cell_of_the_table_is_decided() -> None:
         "fault": {"turn": 0, "fault": "no"}, "asks": {"after": ""},
         "sign": {"asked": {"step": "swap", "label": "swap"}},
         "fail": {"fault": "no", "isRefutable": True}, "stray": {"fault": "no"},
-        "step": {"orderId": "a", "done": "Approve"}, "apart": {"fault": ""},
+        "step": {"orderId": "a", "done": "Approve", "left": ["Swap"]}, "apart": {"fault": ""},
         "last": {"orderId": "a", "fault": ""}, "ended": {"fault": "no"},
         "refuted": {"fault": "no"}, "follow": {"orderId": "a"},
         "swapWrapped": {"sell": token("WETH")},
@@ -181,6 +181,22 @@ def test_a_worse_quote_clears_the_consent_and_needs_a_look() -> None:
     )
     assert (trade["isWorse"], trade["consent"], trade["seen"]) == (True, "", QUOTE)
     assert (looked["isWorse"], looked["seen"]) == (False, worse)
+
+
+def test_a_step_that_waits_keeps_the_names_of_those_after_it() -> None:
+    signed = [*sign(), {"type": "step", "orderId": "a", "done": "Approve", "left": ["Swap"]}]
+    ends = [
+        [],
+        [{"type": "mined"}],
+        [{"type": "ended", "fault": "no"}],
+        [{"type": "edit", "form": {}}],
+    ]
+    trades = run(
+        *({"call": "play", "given": {"trade": QUOTED, "events": [*signed, *end]}} for end in ends)
+    )
+    assert [(trade["done"], trade["left"]) for trade in trades] == [
+        (["Approve"], ["Swap"]), (["Approve"], ["Swap"]), ([], []), ([], []),
+    ]  # fmt: skip
 
 
 TYPED = {"level": "type", "bps": 2707, "causes": [{"cause": "price_impact", "bps": 2707}]}

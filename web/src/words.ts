@@ -20,7 +20,7 @@ export function standing(order: Order, finalized: boolean, orders: readonly Orde
     case 'confirmed':
       return finalized
         ? `Final: block ${order.blockNumber ?? ''} cannot change any more.`
-        : `Confirmed in block ${order.blockNumber ?? ''}. It becomes final in about 15 minutes.`
+        : `Confirmed in block ${order.blockNumber ?? ''}, not final yet.`
     case 'cancelled':
       return `Cancelled: ${usedBy(order, orders) || reason(order)}`
     default:

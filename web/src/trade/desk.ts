@@ -230,6 +230,7 @@ export class Desk {
     const { connection } = this.around ?? {}
     if (!connection) return
     const isLast = first === 'swap' || conversionOf(trade) !== undefined
+    const left = stepsOf(trade, this.around?.canBatch ?? false).slice(1).map(({ title }) => title)
     this.dispatch({ type: 'sign', asked: { step: step.name, label: step.label } })
     if (this.trade === trade) return
     if (first) this.around?.asks(first, trade)
@@ -241,7 +242,7 @@ export class Desk {
       }
       const outcome = await send(steps, connection)
       if (first) this.around?.began(first, outcome.order, trade)
-      this.has(step, isLast, outcome)
+      this.has(step, isLast ? undefined : left, outcome)
     } catch (error) {
       this.failed(error, connection)
     } finally {
@@ -249,12 +250,13 @@ export class Desk {
     }
   }
 
-  private has(step: Step, isLast: boolean, { order, otherwise }: Outcome): void {
+  /** `left`: the titles of the steps after it; undefined after the last. */
+  private has(step: Step, left: string[] | undefined, { order, otherwise }: Outcome): void {
     const { orderId } = order
     this.around?.placed(order)
-    if (isLast) this.dispatch({ type: 'last', orderId, fault: otherwise })
+    if (!left) this.dispatch({ type: 'last', orderId, fault: otherwise })
     else if (this.trade.isEdited || otherwise) this.dispatch({ type: 'apart', fault: otherwise })
-    else this.dispatch({ type: 'step', orderId, done: step.title })
+    else this.dispatch({ type: 'step', orderId, done: step.title, left })
     this.follow()
   }
 

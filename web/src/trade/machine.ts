@@ -83,7 +83,8 @@ export type Event =
   | { type: 'fail'; fault: string; isRefutable: boolean }
   /** What was asked for may have been sent elsewhere. */
   | { type: 'stray'; fault: string }
-  | { type: 'step'; orderId: string; done: string }
+  /** `left`: the titles of the steps after it. */
+  | { type: 'step'; orderId: string; done: string; left: readonly string[] }
   | { type: 'apart'; fault: string }
   | { type: 'last'; orderId: string; fault: string }
   /** The ETH of the form is wrapped: the swap of the WETH follows. */
@@ -130,8 +131,10 @@ export interface Trade {
   isRefutable: boolean
   isEdited: boolean
   from: Phase
-  /** Steps that blocks have, as they were signed. */
+  /** Steps that were signed; blocks have all but the one that is waited for. */
   done: readonly string[]
+  /** Steps after the last of them, until a quote names them anew. */
+  left: readonly string[]
   /** The order that is waited for or followed. */
   orderId: string
 }
@@ -169,6 +172,7 @@ export const fresh = (slippage: string): Trade => ({
   isEdited: false,
   from: 'open',
   done: [],
+  left: [],
   orderId: '',
 })
 
@@ -230,17 +234,17 @@ function walletChange(trade: Trade, event: Event): Partial<Trade> {
     case 'stray':
       return { ...UNQUOTED, ...answered, turn: trade.turn + 1, fault: event.fault, faultOf: 'stray' }
     case 'step':
-      return { ...UNQUOTED, ...answered, turn: trade.turn + 1, orderId: event.orderId, done: [...trade.done, event.done] }
+      return { ...UNQUOTED, ...answered, turn: trade.turn + 1, orderId: event.orderId, done: [...trade.done, event.done], left: event.left }
     case 'apart':
       return { ...answered, fault: event.fault, faultOf: 'wallet' }
     case 'last':
-      return { ...UNQUOTED, ...answered, turn: trade.turn + 1, orderId: event.orderId, done: [], amount: trade.isEdited ? trade.amount : '', fault: event.fault, faultOf: 'wallet' }
+      return { ...UNQUOTED, ...answered, turn: trade.turn + 1, orderId: event.orderId, done: [], left: [], amount: trade.isEdited ? trade.amount : '', fault: event.fault, faultOf: 'wallet' }
     case 'swapWrapped':
       return { ...UNQUOTED, ...walletFault(trade), sell: event.sell, turn: trade.turn + 1, orderId: '' }
     case 'mined':
       return { orderId: '' }
     case 'ended':
-      return { orderId: '', done: [], fault: event.fault, faultOf: 'stray' }
+      return { orderId: '', done: [], left: [], fault: event.fault, faultOf: 'stray' }
     case 'refuted':
       return { ...UNQUOTED, turn: trade.turn + 1, isRefutable: false, fault: event.fault, faultOf: 'stray' }
     case 'follow':
@@ -261,6 +265,7 @@ const edited = (trade: Trade, form: Form): Partial<Trade> => ({
   ...form,
   turn: trade.turn + 1,
   done: [],
+  left: [],
   isRefutable: false,
   isEdited: trade.asked !== undefined,
   orderId: '',

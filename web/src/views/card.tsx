@@ -228,7 +228,7 @@ function Received(props: CardProps) {
       <Pill label="Receive" token={buy} choose={() => props.open('buy')} />
       <div class="under">
         <span>{worth(trade)}</span>
-        <span>{arrives?.is}</span>
+        <span>{arrives?.is ?? (trade.phase === 'waiting' && 'Quoted anew after this step')}</span>
       </div>
     </div>
   )
@@ -293,16 +293,19 @@ function RateLine({ trade, canBatch }: Pick<CardProps, 'trade' | 'canBatch'>) {
 
 /** The steps of one swap, only where more than one transaction is signed. */
 function StepList({ trade, canBatch }: { trade: Trade; canBatch: boolean }) {
-  const left = stepsOf(trade, canBatch)
-  if (trade.done.length + left.length < 2) return null
+  const quoted = stepsOf(trade, canBatch).map(({ title }) => title)
+  // the step that a block does not have yet is the one that goes on
+  const signed = trade.phase === 'waiting' ? trade.done.slice(0, -1) : trade.done
+  const left = [...trade.done.slice(signed.length), ...(quoted.length ? quoted : trade.left)]
+  if (signed.length + left.length < 2) return null
   return (
     <ol class="steps" aria-label="Steps">
-      {trade.done.map((title) => (
+      {signed.map((title) => (
         <li key={title} class="done">
           {title}
         </li>
       ))}
-      {left.map(({ title }, index) => (
+      {left.map((title, index) => (
         <li key={title} class={index ? '' : 'now'} aria-current={index ? undefined : 'step'}>
           {title}
         </li>

@@ -50,7 +50,7 @@ export function OrderView(props: OrderProps) {
           </button>
         )}
       </div>
-      <div class="aside">{end ? <Happened {...props} /> : <IfNot {...props} />}</div>
+      <div class="aside">{end ? <Happened {...props} /> : <IfNot order={order} />}</div>
     </div>
   )
 }
@@ -148,7 +148,7 @@ function Open(props: OrderProps) {
 }
 
 /** What happens without a block, and who can see it meanwhile. */
-function IfNot({ card: { update: { order } } }: OrderProps) {
+export function IfNot({ order }: { order: Order }) {
   const seen = useNow()
   const left = order.expiresAt === undefined ? undefined : (Date.parse(order.expiresAt) - seen) / 1_000
   const stays = `it may still be mined, unless you cancel it${order.kind === 'swap' ? '' : ' in your wallet'}`

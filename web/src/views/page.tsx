@@ -19,13 +19,14 @@ import { type Action, type Primary, type State, type World } from '../trade/prim
 import { Card } from './card'
 import { Costs, Evidence } from './evidence'
 import { Account, Banners, Footer, Header, PrivateDialog, type View } from './header'
-import { OrderView } from './order'
+import { IfNot, OrderView } from './order'
 import { inProgress, OrdersPage } from './orders'
 import { Fault, type Known, Message } from './parts'
 import { Review, Signing } from './review'
 import { Second } from './second'
 import { Slippage } from './settings'
 import { TokenSheet } from './tokens'
+import { StepWait } from './waiting'
 import { WalletChooser } from './wallets'
 import { show } from '../amounts'
 
@@ -150,6 +151,7 @@ function act(action: Action | undefined, props: PageProps & Opening & { connect(
 function Swap(props: PageProps & Opening & { connect(): void }) {
   const { desk, trade, primary, world, held, connection, status, calls } = props
   const sources = sourcesOf(trade, status)
+  const step = trade.phase === 'waiting' ? props.account.orders.get(trade.orderId)?.order : undefined
   return (
     <>
       {!connection && <Hero />}
@@ -170,10 +172,11 @@ function Swap(props: PageProps & Opening & { connect(): void }) {
           >
             <StuckNote calls={calls} />
           </Card>
+          <StepWait trade={trade} order={step} inclusion={status?.inclusion} />
           {!connection && <Costs trade={trade} status={status} />}
         </div>
         <div class="aside">
-          <Evidence {...{ trade, status, sources }} canBatch={calls.can} isConnected={connection !== undefined} />
+          {step ? <IfNot order={step} /> : <Evidence {...{ trade, status, sources }} canBatch={calls.can} isConnected={connection !== undefined} />}
         </div>
       </div>
     </>

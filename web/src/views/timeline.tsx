@@ -61,7 +61,7 @@ export function Timeline({ card, orders, tokens, inclusion }: Props) {
       {isSent && !isOver(order) && <Waiting order={order} seen={seen} inclusion={inclusion} />}
       {isMined(order) && <Mined order={order} seen={seen} />}
       {isOver(order) && !isMined(order) && <Ending order={order} orders={orders} />}
-      <Final order={order} finalized={finalized} />
+      <Final order={order} finalized={finalized} seen={seen} />
     </ol>
   )
 }
@@ -126,13 +126,16 @@ function Mined({ order, seen }: { order: Order; seen: number }) {
   )
 }
 
-function Final({ order, finalized }: { order: Order; finalized: boolean }) {
+/** Nobody tells when: the chain's own word ends it. */
+function Final({ order, finalized, seen }: { order: Order; finalized: boolean; seen: number }) {
   if (finalized && isMined(order)) return <Step is="done" title="Final" />
   if (isOver(order) && !isMined(order)) return null
   return isMined(order) ? (
-    <Step is="now" title="Becomes final" time="about 15 min" />
+    <Step is="now" title="Becomes final" time={order.confirmedAt && duration((seen - Date.parse(order.confirmedAt)) / 1_000)}>
+      <small>Until then the chain may still replace its block.</small>
+    </Step>
   ) : (
-    <Step is="todo" title="Final" time="about 15 min">
+    <Step is="todo" title="Final">
       <small>After that no reorganisation can undo it.</small>
     </Step>
   )
