@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const target = process.argv[2] ?? join(here, '../src/quietswap/service/web/assets')
-const DOCUMENTS = ['index.html']
+const DOCUMENTS = ['index.html', 'help.html', 'lost.html']
 const HASHED = /\/assets\/([a-z-]+\.(?:js|css|svg))/g
 
 const bundled = await build({

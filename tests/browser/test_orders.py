@@ -44,11 +44,11 @@ def test_a_swap_is_sped_up(browser: Browser, town: Town, desk: ApiClient) -> Non
         page.see("At least", SWAPS)
         page.reload()  # the browser knows what it sent
         page.click("button", "Speed up")
-        page.see("Sent 2 times with the same nonce: only one of them can be mined.", SWAPS)
+        page.see("Sent 2 times: only one of them can be mined.", SWAPS)
     confirmed(page, "swap")
     page.see("this one was mined", SWAPS)
     page.reload()
-    page.see("Sent 2 times with the same nonce: this one was mined.", SWAPS)
+    page.see("Sent 2 times: this one was mined.", SWAPS)
     assert desk.held(wallet.account, "WETH") == 999 * ETHER, "one of the two was mined"
     assert page.count(role("button", "Speed up")) == 0
     page.see("Against the quote", order("swap", "confirmed"))
@@ -84,7 +84,7 @@ def test_the_fee_of_the_cancel_that_was_mined(
 
 def test_a_swap_says_what_it_waits_for(browser: Browser, town: Town, desk: ApiClient) -> None:
     page = private(browser, town, HonestWallet(town, allowed(desk)), width=360, height=740)
-    waits = "Its nonce is 1. It waits for nonce 0 (swap)"
+    waits = "This is number 1, and waits for number 0 (swap)"
     with desk.no_blocks():
         for amount in ("1", "2"):
             quoted(page, amount)
@@ -93,7 +93,7 @@ def test_a_swap_says_what_it_waits_for(browser: Browser, town: Town, desk: ApiCl
             if amount == "1":
                 back(page)
         page.see(waits, SWAPS)
-        page.see("Speed up or cancel nonce 0 here, and the next one follows.", SWAPS)
+        page.see("Speed up or cancel number 0 here, and the next one follows.", SWAPS)
         page.see("2", css(".count"))
         assert page.axe() == []
         assert page.overflow() <= 0
@@ -226,7 +226,10 @@ def test_a_nonce_that_was_used_elsewhere_is_named(
         used = desk.use_nonce(wallet.account, 0, data="0x00")
     finally:
         town.heal("relay")
-    what = f"nonce 0 was used by a transaction that is not one of these orders: {used}"
+    what = (
+        "its number in your wallet (nonce 0) was used by a transaction that is not one of these"
+        f" orders: {used}"
+    )
     page.see("Another transaction took its place", SWAPS)
     page.see(what, SWAPS)
     page.see(f"Swap: Cancelled: {what}", css(".news"))

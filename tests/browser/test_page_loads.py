@@ -20,6 +20,27 @@ def test_the_page_loads_with_its_policy(empty_page: Page, town: Town) -> None:
     assert empty_page.hosts() == [urlsplit(url).netloc]
 
 
+def test_a_wrong_address_leads_back(empty_page: Page, town: Town) -> None:
+    answer = empty_page.goto(f"{town.facts['baseUrl']}/order/xyz")
+    assert answer["status"] == 404
+    empty_page.see("There is no page here.")
+    assert empty_page.axe() == []
+    empty_page.click("link", "To the swap")
+    empty_page.wait(role("button", "Connect wallet"))
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_the_words_are_explained(browser: Browser, town: Town, width: int) -> None:
+    page = browser.page(width=width, height=740)
+    page.goto(town.facts["baseUrl"] + "/")
+    assert page.attribute(role("link", "What the words mean"), "href") == "/web/help"
+    page.goto(town.facts["baseUrl"] + "/web/help")
+    page.see("Your wallet numbers its transactions")
+    assert page.axe() == []
+    assert page.overflow() <= 0
+    page.close()
+
+
 SHIFTS = """new Promise((done) => {
   const sum = (list) => list.reduce((all, one) => all + (one.hadRecentInput ? 0 : one.value), 0)
   new PerformanceObserver((list) => done(sum(list.getEntries()))).observe(

@@ -448,7 +448,8 @@ def test_a_wallet_that_sets_a_dear_fee_cap(
             signs(page)
         else:
             page.click("button", "Approve exactly 1 WETH")
-    page.see("Your wallet set a fee cap of 900 gwei in place of", FAULT)
+    page.see("Your wallet signed a network fee of up to", FAULT)
+    page.see("Its fee cap is 900 gwei in place of", FAULT)
     page.close()
 
 

@@ -102,6 +102,44 @@ async def test_an_unchanged_file_is_not_sent_again(visit: Open) -> None:
     assert again.headers["content-security-policy"]
 
 
+PERSON = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize("path", ["/orders", "/order/xyz", "/nothing", "/web/nothing", "/a%0Ab"])
+async def test_a_person_at_a_wrong_address_is_shown_the_way_back(visit: Open, path: str) -> None:
+    answer = await visit().get(path, headers=PERSON)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-store"
+    assert policy(answer) == POLICY
+    assert 'href="/"' in answer.text
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html;q=0, */*"])
+async def test_a_program_at_a_wrong_address_gets_the_error(visit: Open, accept: str) -> None:
+    answer = await visit().get("/orders", headers={"accept": accept})
+    assert (answer.status_code, answer.json()["error"]) == (404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/api/v1/nothing", 401), ("POST", "/orders", 404), ("POST", "/", 405)],
+)
+async def test_what_no_person_opens_is_answered_as_ever(
+    visit: Open, method: str, path: str, status: int
+) -> None:
+    answer = await visit().request(method, path, headers=PERSON)
+    assert (answer.status_code, answer.json()["ok"]) == (status, False)
+
+
+async def test_the_words_are_explained(visit: Open) -> None:
+    answer = await visit().get("/web/help", headers=PERSON)
+    assert answer.status_code == 200
+    assert policy(answer) == POLICY
+    for term in ("Slippage", "Fee cap", "nonce", "gwei", "Price impact", "RPC URL"):
+        assert term in answer.text
+
+
 @pytest.mark.parametrize("path", ["/assets/", "/assets/../web.py", "/assets/x.js", "/index.html"])
 async def test_there_is_no_other_file(visit: Open, path: str) -> None:
     assert (await visit().get(path)).status_code == 404

@@ -64,12 +64,12 @@ export async function speedUp({ connection, placed, say }: Context, order: Order
   if (!connection) return
   tell('')
   try {
-    say('Confirm in your wallet: the same swap with a higher fee cap.')
+    say('Confirm in your wallet: the same swap, with a higher limit of the network fee.')
     const next = { ...sent, maxFeePerGas: raised(sent.maxFeePerGas) }
     const { order: again, otherwise } = await sendPrivately(connection, next, termsOf(order, next), { isStill: () => true })
     placed(again)
     tell(otherwise)
-    say('The swap is sent again with a higher fee cap. Only one of the two can be mined.')
+    say('The swap is sent again, with a higher limit of the network fee. Only one of the two can be mined.')
   } catch (error) {
     say('')
     tell(failureText(error, connection.wallet.name))

@@ -42,7 +42,7 @@ export function endOf(order: Order, orders: readonly Order[]): End | undefined {
       return { name: 'cancelled', title: 'Cancelled', tone: 'good', heading: 'The empty transaction came first', text: 'A block has it, so the swap can never happen.', button: 'New swap' }
     case 'REPLACED':
     case 'NONCE_CONSUMED':
-      return { name: 'replaced', title: 'Cancelled', tone: 'warn', heading: 'Another transaction took its place', text: usedBy(order, orders) || text, button: 'Get a new quote' }
+      return { name: 'replaced', title: 'Cancelled', tone: 'warn', heading: 'Another transaction took its place', text: sentence(usedBy(order, orders) || text), button: 'Get a new quote' }
     case 'REVERTED':
       return { name: 'failed', title: 'Swap failed', tone: 'bad', heading: isMined(order) ? `Refused in block ${error.blockNumber}` : 'It failed', text, button: 'Get a new quote' }
     default:

@@ -165,8 +165,8 @@ async function otherwise({ wallet }: Connection, order: Order, terms: Terms): Pr
   if (cap <= MUCH * asked) return ''
   const most = show(cap * BigInt(tx.gas), 18, 6)
   return (
-    `Your wallet set a fee cap of ${show(cap, GWEI, 1)} gwei in place of ${show(asked, GWEI, 1)}: ` +
-    `the network fee may be up to ${most} ETH. If that is not what you want, cancel it or replace it in your wallet.`
+    `Your wallet signed a network fee of up to ${most} ETH, ${show((cap * 10n) / (asked || 1n), 1)} times what was asked. ` +
+    `If that is not what you want, cancel it or replace it in your wallet. (Its fee cap is ${show(cap, GWEI, 1)} gwei in place of ${show(asked, GWEI, 1)}.)`
   )
 }
 

@@ -40,17 +40,18 @@ export const searchers = (endpointType: string | undefined, shareMode: string | 
 
 /** What is said of a swap that was sped up. */
 export const sentAgain = (times: number, isMined: boolean): string =>
-  `Sent ${times} times with the same nonce: ${isMined ? 'this one was mined' : 'only one of them can be mined'}.`
+  `Sent ${times} times: ${isMined ? 'this one was mined' : 'only one of them can be mined'}.`
 
 /** What an open order waits for, and what can be done about it; '' if nothing is before it. */
 export function waitsFor({ nonce }: Order, before: readonly Order[]): string {
   const [first] = before
   if (!first) return ''
-  const names = before.map((one) => `nonce ${one.nonce} (${(KINDS[one.kind] ?? 'Order').toLowerCase()})`)
+  const names = before.map((one) => `number ${one.nonce} (${(KINDS[one.kind] ?? 'Order').toLowerCase()})`)
   const where = first.kind === 'swap' && !first.error ? 'here' : 'in your wallet'
   return (
-    `Its nonce is ${nonce}. It waits for ${[...new Set(names)].join(', ')}: blocks take the transactions of a ` +
-    `wallet in this order. Speed up or cancel nonce ${first.nonce} ${where}, and the next one follows.`
+    `Blocks take the transactions of a wallet in the order of their numbers. This is number ${nonce}, and waits for ` +
+    `${[...new Set(names)].join(', ')}. Speed up or cancel number ${first.nonce} ${where}, and the next one follows. ` +
+    'Wallets call the number nonce.'
   )
 }
 
@@ -92,7 +93,7 @@ export function usedBy({ nonce, error }: Order, orders: readonly Order[]): strin
   if (error?.code !== 'REPLACED' && error?.code !== 'NONCE_CONSUMED') return ''
   const isKnown = orders.some(({ txHash }) => hash !== undefined && txHash?.toLowerCase() === hash)
   const what = isKnown ? 'another of these orders' : 'a transaction that is not one of these orders'
-  return `nonce ${nonce ?? 'of it'} was used by ${what}${hash && !isKnown ? `: ${hash}` : ''}.`
+  return `its number in your wallet (nonce ${nonce ?? 'not known'}) was used by ${what}${hash && !isKnown ? `: ${hash}` : ''}.`
 }
 
 const reason = ({ error }: Schemas['OrderStatusResponse']): string =>

@@ -260,6 +260,9 @@ export const Footer = ({ version }: FooterProps) => (
     <div>
       <span>quietswap{version && ` ${readable(version, VERSION_CHARS)}`}, open source and self-hosted</span>
       <span>Nothing on this page comes from anyone else.</span>
+      <a href="/web/help" target="_blank">
+        What the words mean
+      </a>
       <Colours />
     </div>
   </footer>

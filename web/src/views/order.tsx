@@ -216,7 +216,7 @@ function Ended(props: EndedProps) {
         {end.name !== 'done' && !isOpenStill && order.kind === 'swap' && (
           <Fact name="Your tokens"><Amount amount={order.orderParams.amount} address={order.orderParams.fromToken} tokens={tokens} />, in your wallet</Fact>
         )}
-        {isOpenStill && order.nonce !== undefined && <Fact name="Its place in your wallet">nonce {order.nonce}</Fact>}
+        {isOpenStill && order.nonce !== undefined && <Fact name="Its number in your wallet" more="wallets call it nonce">{order.nonce}</Fact>}
         {end.name !== 'done' && order.txHash !== undefined && <Fact name="Transaction"><Explorer base={session.explorerUrl} txHash={order.txHash} /></Fact>}
       </dl>
       {card.ids.length > 1 && <p class="small soft">{sentAgain(card.ids.length, isMined(order))}</p>}

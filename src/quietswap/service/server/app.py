@@ -29,7 +29,7 @@ from quietswap.service.operator.operator_parts import OperatorParts
 from quietswap.service.operator.page import PATH as OPERATOR_PATH
 from quietswap.service.operator.page import OperatorOptions
 from quietswap.service.server.routes import OPERATIONS
-from quietswap.service.server.web_assets import Page, public_pages, web_pages
+from quietswap.service.server.web_assets import Page, lost_page, public_pages, web_pages
 from quietswap.service.wallet_rpc.endpoint import PATH as WALLET_RPC_PATH
 from quietswap.service.wallet_rpc.endpoint import WalletRpcEndpoint
 from quietswap.service.web.cookie import PATH as WEB_SESSION_PATH
@@ -75,7 +75,7 @@ def create_api(
     """
     pages = {**public_pages(docs=options.docs), **(pages or {})}
     if web is not None:
-        pages |= web_pages({"/": "index.html"})
+        pages |= web_pages({"/": "index.html", "/web/help": "help.html"})
     view = operator and operator_endpoint(*operator, options, clock)
     api = _Api(
         routes=[
@@ -90,6 +90,8 @@ def create_api(
         ],
     )
     api.router.redirect_slashes = False
+    if web is not None:
+        api.router.default = lost_page(api.router.not_found)
     return api
 
 

@@ -9,8 +9,10 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quietswap.service.server import docs_page, openapi
 
@@ -90,6 +92,19 @@ def web_pages(documents: Mapping[str, str]) -> Mapping[str, Page]:
     return pages
 
 
+def lost_page(otherwise: ASGIApp) -> ASGIApp:
+    """Answer a browser at a path that does not exist with a page, everybody else by `otherwise`."""
+    file = resources.files("quietswap.service.web").joinpath("assets", "lost.html")
+    page = Response(file.read_bytes(), 404, SECURITY_HEADERS, _TYPES["html"])
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        is_person = is_read and "text/html" in _accepted(Headers(scope=scope).get("accept", ""))
+        await (page if is_person else otherwise)(scope, receive, send)
+
+    return app
+
+
 class _Content:
     """What GET of a page answers, compressed as the browser accepts it."""
 
@@ -127,9 +142,7 @@ def _page(folder: Traversable, name: str, caching: str) -> Page:
 
 
 def _accepted(header: str) -> frozenset[str]:
-    """Return the codings that an Accept-Encoding header names, without those of quality 0."""
+    """Return what an Accept or Accept-Encoding header names, without what has quality 0."""
     parts = (part.strip().lower().partition(";") for part in header.split(","))
     refused = ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return frozenset(
-        coding.strip() for coding, _, quality in parts if quality.strip() not in refused
-    )
+    return frozenset(name.strip() for name, _, quality in parts if quality.strip() not in refused)
