@@ -41,6 +41,31 @@ def test_the_words_are_explained(browser: Browser, town: Town, width: int) -> No
     page.close()
 
 
+PLACES = """Object.fromEntries(['.hero', '.card', '.card .well', '.card .go'].map((part) => {
+  const { x, y, width, height } = document.querySelector(part).getBoundingClientRect()
+  return [part, [x, y, width, height].map(Math.round)]
+}))"""
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_the_card_is_there_before_the_script(browser: Browser, town: Town, width: int) -> None:
+    """What is drawn first is where the page puts it."""
+    page = browser.page(width=width, height=740)
+    page.mangle("", keep="^$", only=r"/assets/app-.*\.js$")  # no JSON: it does not arrive
+    page.goto(town.facts["baseUrl"] + "/")
+    page.see("You receive")
+    assert page.count(role("button", "Connect wallet")) == 0
+    assert page.axe() == []
+    assert page.overflow() <= 0
+    first = page.call("evaluate", expression=PLACES)
+    page.close()
+    page = browser.page(width=width, height=740)
+    page.goto(town.facts["baseUrl"] + "/")
+    page.wait(role("button", "Connect wallet"))
+    assert page.call("evaluate", expression=PLACES) == first
+    page.close()
+
+
 SHIFTS = """new Promise((done) => {
   const sum = (list) => list.reduce((all, one) => all + (one.hadRecentInput ? 0 : one.value), 0)
   new PerformanceObserver((list) => done(sum(list.getEntries()))).observe(

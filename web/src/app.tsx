@@ -167,6 +167,8 @@ function App() {
 
 const root = document.getElementById('app')
 if (root) {
+  root.replaceChildren() // what index.html shows until now
+  root.removeAttribute('aria-busy')
   render(<App />, root)
   keepFocus(root)
 }

@@ -11,6 +11,8 @@ const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
 const AGAIN_MS = 3_000
 
 export interface Linked {
+  /** The tokens of the link are not read yet. */
+  isReading: boolean
   /** Why nothing could be read; '' for no trouble. */
   trouble: string
   /** What the link named and the page could not read. */
@@ -19,7 +21,7 @@ export interface Linked {
 
 /** Begins a session, so that tokens can be looked at before a wallet is connected, and fills the form. */
 export function useLinked(desk: Desk, learn: (token: Token) => Token): Linked {
-  const [linked, setLinked] = useState<Linked>({ trouble: '', unread: [] })
+  const [linked, setLinked] = useState<Linked>({ isReading: true, trouble: '', unread: [] })
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const begin = async (): Promise<void> => {
@@ -32,9 +34,9 @@ export function useLinked(desk: Desk, learn: (token: Token) => Token): Linked {
         if (buy) learn(buy)
         const amount = desk.trade.amount || (LINKED.get('amount') ?? '').slice(0, 80)
         desk.dispatch({ type: 'edit', form: { sell, buy, amount } })
-        setLinked({ trouble: '', unread: [...(sell ? [] : (['sell'] as const)), ...(buy ? [] : (['buy'] as const))] })
+        setLinked({ isReading: false, trouble: '', unread: [...(sell ? [] : (['sell'] as const)), ...(buy ? [] : (['buy'] as const))] })
       } catch (error) {
-        setLinked({ trouble: (error as Error).message, unread: [] })
+        setLinked({ isReading: false, trouble: (error as Error).message, unread: [] })
         timer = setTimeout(() => void begin(), AGAIN_MS)
       }
     }

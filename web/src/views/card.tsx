@@ -24,6 +24,8 @@ export interface CardProps {
   paid: bigint | undefined
   received: bigint | undefined
   wallet: string
+  /** The first tokens are not read yet. */
+  isReading: boolean
   act(): void
   edit(form: Partial<Pick<Trade, 'sell' | 'buy' | 'amount'>>): void
   consent(text: string): void
@@ -141,7 +143,7 @@ function Paid(props: CardProps) {
         onInput={(event) => edit({ amount: event.currentTarget.value })}
         onKeyDown={(event) => event.key === 'Enter' && !ASKS.includes(props.primary.act) && props.act()}
       />
-      <Pill label="Pay with" token={sell} choose={() => props.open('sell')} />
+      <Pill label="Pay with" token={sell} isReading={props.isReading} choose={() => props.open('sell')} />
       <div class="under" id={`${id}-under`}>
         <PaidNote {...props} />
         <Shares sell={sell} paid={paid} edit={edit} />
@@ -190,13 +192,14 @@ const Held = ({ token, units }: { token: Token | undefined; units: bigint | unde
 interface PillProps {
   label: string
   token: Token | undefined
+  isReading: boolean
   choose(): void
 }
 
-const Pill = ({ label, token, choose }: PillProps) => (
-  <button class={token ? 'pill' : 'pill choose'} type="button" aria-label={`${label}: ${token?.symbol ?? 'choose a token'}`} onClick={choose}>
+const Pill = ({ label, token, isReading, choose }: PillProps) => (
+  <button class={token || isReading ? 'pill' : 'pill choose'} type="button" aria-label={`${label}: ${token?.symbol ?? 'choose a token'}`} onClick={choose}>
     {token && <Picture token={token} />}
-    {token ? <bdi>{token.symbol}</bdi> : 'Choose a token'}
+    {token ? <bdi>{token.symbol}</bdi> : isReading ? <span class="skeleton" /> : 'Choose a token'}
     <Icon name="down" small />
   </button>
 )
@@ -225,7 +228,7 @@ function Received(props: CardProps) {
       <output class={`amount ${sizeOf(text)} ${arrives && !arrives.isDim ? '' : 'dim'}`} aria-labelledby={id}>
         {text}
       </output>
-      <Pill label="Receive" token={buy} choose={() => props.open('buy')} />
+      <Pill label="Receive" token={buy} isReading={props.isReading} choose={() => props.open('buy')} />
       <div class="under">
         <span>{worth(trade)}</span>
         <span>{arrives?.is ?? (trade.phase === 'waiting' && 'Quoted anew after this step')}</span>

@@ -164,6 +164,7 @@ function Swap(props: PageProps & Opening & { connect(): void }) {
             paid={held.paid}
             received={held.received}
             wallet={world.wallet}
+            isReading={props.link.isReading}
             act={() => act(primary.act, props)}
             edit={(form) => desk.dispatch({ type: 'edit', form })}
             consent={(consent) => desk.dispatch({ type: 'consent', consent })}
