@@ -3,17 +3,32 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from quietswap.rules.chain.records import NodeUnavailable, SimulationResult
 from quietswap.rules.errors.base import ServiceUnavailable
 from quietswap.rules.errors.requests import TokenNotSupported
-from quietswap.rules.quotes.quote import Route, RouteRequest
-from quietswap.rules.tokens.token import Token
+from quietswap.rules.quotes.quote import UNREAD_DECIMALS, Route, RouteRequest
+from quietswap.rules.tokens.token import WETH, Token
 from quietswap.rules.tx.address import Address
-from tests.quoting.test_quote_simulated import PROMISE, OneRoute, OneSimulation, quoted
-from tests.virtual_time import LoopClock
+from quietswap.rules.vendors.vendor import RequestBudget
+from quietswap.service.quoting.routes import CollectRoutes
+from quietswap.service.quoting.sources import Source
+from quietswap.service.quoting.verify import VerifyRoutes
+from tests.quoting.test_quote_simulated import (
+    AMOUNT,
+    PROMISE,
+    ROUTER,
+    TIME_S,
+    USDC,
+    WALLET,
+    OneRoute,
+    OneSimulation,
+    quoted,
+)
+from tests.virtual_time import LoopClock, run
 
 WORKS = SimulationResult(True, PROMISE, 200_000, gas_limit=250_000)
 TRIP_S = 0.1
@@ -74,6 +89,28 @@ def test_one_that_needs_them_has_them() -> None:
     quoted(None, source=source, node=node)
     assert node.events[0] == "tokens"
     assert source.decimals == [6]
+
+
+@pytest.mark.parametrize(("needs_decimals", "is_spent"), [(True, False), (False, True)])
+def test_what_is_no_token_spends_no_budget_of_a_source_that_waits_for_decimals(
+    needs_decimals: bool, is_spent: bool
+) -> None:
+    async def is_spent_after() -> bool:
+        node: Any = NewToken(WORKS)
+        adapter: Any = Asked(node, needs_decimals=needs_decimals)
+        source = Source(adapter, RequestBudget(1.0, per_day=1), LoopClock())
+        verify = VerifyRoutes(node, {"kyberswap": [ROUTER]}, required=False)
+        collect = CollectRoutes([source], verify, LoopClock(), soft_s=0.6, hard_s=3.0)
+        sell, buy = Token(WETH, UNREAD_DECIMALS), Token(USDC, UNREAD_DECIMALS)
+        request = RouteRequest(sell, buy, AMOUNT, WALLET, 50, 10**9, TIME_S)
+        reading = asyncio.get_running_loop().create_future()
+        reading.set_exception(TokenNotSupported(token=USDC, reason="no token"))
+        with pytest.raises(TokenNotSupported):
+            await collect("client", request, None, reading)
+        assert bool(adapter.at_s) is is_spent
+        return await source.refusal("client") is not None
+
+    assert run(is_spent_after()) is is_spent
 
 
 @pytest.mark.parametrize("needs_decimals", [True, False])

@@ -10,8 +10,6 @@ from quietswap.rules.errors.requests import InvalidTokenAddress, TokenNotSupport
 from quietswap.rules.quotes.at_least import AtLeast
 from quietswap.rules.quotes.mev import MAJORS
 from quietswap.rules.quotes.quote import (
-    NoRoute,
-    NoRouteReason,
     Remedy,
     Route,
     RouteRequest,
@@ -158,7 +156,14 @@ class CollectRoutes:
         def ask(adapter: VendorAdapter) -> Awaitable[Route]:
             if reading is None or not adapter.needs_decimals:
                 return adapter.route(request)
-            return _when_read(adapter, reading)
+            return adapter.route(reading.result())
+
+        async def ready(adapter: VendorAdapter) -> str | None:
+            if reading is None or not adapter.needs_decimals:
+                return None
+            await asyncio.wait([reading])
+            is_read = not reading.cancelled() and reading.exception() is None
+            return None if is_read else "not asked: the token could not be read"
 
         def unfit(adapter: VendorAdapter) -> str | None:
             least, most = adapter.slippage_bps
@@ -172,6 +177,7 @@ class CollectRoutes:
             with SourceFanOut(
                 self._sources, client_id, ask, self._clock,
                 hard_s=self._hard_s, soft_s=self._soft_s, found=routes.add, unfit=unfit,
+                ready=ready,
             ) as asked:  # fmt: skip
                 await observe.in_phase("sources", asked.wait_for_prompt())
                 await observe.in_phase("verification", routes.settled())
@@ -184,13 +190,6 @@ class CollectRoutes:
             if not routes.has_new:
                 await asked.wait(self._hard_s, first=True)
             await routes.settled()
-
-
-async def _when_read(adapter: VendorAdapter, reading: "asyncio.Future[RouteRequest]") -> Route:
-    await asyncio.wait([reading])
-    if reading.cancelled() or reading.exception() is not None:
-        raise NoRoute(NoRouteReason.TOKEN_UNKNOWN, "not asked: the token could not be read")
-    return await adapter.route(reading.result())
 
 
 def _report(answer: SourceAnswer[Route], verdict: VerificationResult | None) -> SourceReport:

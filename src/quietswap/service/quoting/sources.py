@@ -183,7 +183,8 @@ class SourceFanOut(Generic[F]):
     Use as a context manager. Sources with an open circuit or without request budget are skipped.
     `soft_s` after the start an answer is late: `wait_for_prompt` does not wait for it.
     `found` is called with each result when it arrives, also after the exit. `unfit` returns why an
-    adapter cannot be asked for this request, or None.
+    adapter cannot be asked for this request, or None; `ready` the same after a wait, before any of
+    the source's budget is taken.
 
     After the exit late requests may continue; those without an answer within `hard_s` of the start
     are cancelled and count as failures.
@@ -200,10 +201,12 @@ class SourceFanOut(Generic[F]):
         soft_s: float = math.inf,
         found: Callable[[F], None] = lambda _: None,
         unfit: Callable[[VendorAdapter], str | None] = lambda _: None,
+        ready: Callable[[VendorAdapter], Awaitable[str | None]] | None = None,
     ) -> None:
         self._clock = clock
         self._found = found
         self._unfit = unfit
+        self._ready = ready
         self._client_id = client_id
         self._request = ask
         self._hard_s = hard_s
@@ -267,8 +270,9 @@ class SourceFanOut(Generic[F]):
     async def _ask(self, source: Source) -> None:
         name, route, miss = source.name, None, None
         unfit = self._unfit(source.adapter)
+        refusal = unfit or (await self._ready(source.adapter) if self._ready else None)
         # here: no source waits for another's budget
-        refusal = unfit or await source.refusal(self._client_id)
+        refusal = refusal or await source.refusal(self._client_id)
         if refusal is not None:
             miss = NoRoute(NoRouteReason.RATE_LIMITED, refusal)
             is_unfit = unfit is not None
