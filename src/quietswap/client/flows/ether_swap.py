@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from quietswap.client import node_calls
+from quietswap.client.api_calls import in_weth
 from quietswap.client.errors import (
     OrderStillOpen,
     QuoteDeclined,
@@ -33,12 +34,14 @@ from quietswap.client.flows.trade import (
     Trade,
     TradeStep,
     progress,
+    record_step,
     require_none_unfinished,
     terms_of,
     trade_of,
 )
 from quietswap.client.signing import Signer
 from quietswap.rules.amounts import format_units
+from quietswap.rules.wire import WrapOperation
 
 _ACCEPTED = Decimal(100)
 """What the gas of a wrap or unwrap may be of its amount: the plan's loss was accepted with it."""
@@ -161,11 +164,12 @@ class _Run:
             self._tell(now)
             step = now.next
             if step is None:
-                self._remember_end()
+                remember_end(self._recorded(), self.orders)
             if step is None or (self.swapped is not None and not self.swapped.succeeded):
                 return self._result(now)
             if step.state == "open" or step.step in self.signed:
-                yield from self._awaited(step)
+                was_signed_here = step.step in self.signed
+                yield from awaited(step, self.polling, self.watch, must_be_mined=was_signed_here)
                 continue
             self.signed.add(step.step)
             if step.step == "swap":
@@ -181,13 +185,6 @@ class _Run:
     def _result(self, now: Progress) -> TradeResult:
         received = now.received(self.terms)
         return TradeResult(self.trade or "", self.terms, now.mined, received, self.swapped)
-
-    def _remember_end(self) -> None:
-        """Record that the end was told; where it cannot be, the next trade of the pair asks."""
-        trade = self._recorded()
-        if trade is not None and not trade.told:
-            with suppress(OSError):
-                self.orders[trade.sent[-1].tx_hash] = replace(trade.sent[-1], told=True)
 
     def _tell(self, now: Progress) -> None:
         """Tell each mined step once, and what an earlier run left open or without effect."""
@@ -210,13 +207,9 @@ class _Run:
         """Return what records a signed step with the terms, before it is submitted."""
 
         def record(sent: finality.SubmittedTransaction) -> finality.SubmittedTransaction:
-            terms, trade = self.terms, self.trade or sent.tx_hash
-            sent = replace(sent, trade=trade, buy_token=terms.buy_token, at_least=terms.at_least)
-            if step == "wrap":
-                sent = replace(sent, sell_token=terms.sell_token, sell_amount=terms.sell_amount)
-            finality.record(self.orders, sent)
-            self.trade = trade
-            self.watch(TradeStep(trade, step, "signed", sent))
+            sent = record_step(self.orders, self.terms, step, sent, self.trade)
+            self.trade = sent.trade or ""
+            self.watch(TradeStep(self.trade, step, "signed", sent))
             return sent
 
         return record
@@ -232,26 +225,11 @@ class _Run:
         """Unwrap exactly what the swap brought, by a receipt that a new block cannot take back."""
         trade = self._recorded()
         assert trade is not None  # its swap is mined
-        receipt = yield from _at_safe_depth(trade.signed("swap"), self.polling)
-        now = Progress({"swap": receipt}, step)
-        amount = now.received(self.terms)
-        if not amount:
-            raise QuoteDeclined("the swap brought no WETH by your own node: nothing to unwrap")
-        yield from self._converted("unwrap", amount, step)
+        yield from self._converted("unwrap", (yield from brought(trade, self.polling)), step)
 
-    def _converted(self, operation: Step, wei: int, step: NextStep) -> Flow[None]:
-        limit = MAX_FEE_WEI if self.limits.max_fee_wei is None else self.limits.max_fee_wei
-        assert operation != "swap"
-        request = wrap.WrapRequest(
-            operation,
-            format_units(wei, 18),
-            self.terms.wallet,
-            step.nonce,
-            max_loss_percent=_ACCEPTED,
-            max_fee_wei=limit,
-        )
+    def _converted(self, operation: WrapOperation, wei: int, step: NextStep) -> Flow[None]:
         yield from wrap.convert(
-            request,
+            conversion(self.terms, operation, wei, self.limits, step.nonce),
             self.signer,
             self.polling,
             self._watch_wrap,
@@ -286,21 +264,58 @@ class _Run:
             record=self._record("swap"),
         )
 
-    def _awaited(self, step: NextStep) -> Flow[None]:
-        """Wait for what is open. Raises what ended it, unless an earlier run has signed it."""
-        assert step.sent is not None
-        if step.order_id is not None and step.step == "swap":
-            end = yield from outcome.end_of_order(
-                step.order_id, step.sent, self.polling, self.watch, has_node=True
-            )
-            end.require_certainty(step.sent)
-        else:
-            try:
-                yield from outcome.mined(step.sent, self.polling)
-            except (TransactionFailed, TransactionReplaced):
-                if step.step in self.signed:
-                    raise
-        yield Sleep(self.polling.node_interval_s)  # another backend of the node may be behind
+
+def conversion(
+    terms: Terms, operation: WrapOperation, wei: int, limits: SwapRequest, nonce: int | None
+) -> wrap.WrapRequest:
+    """Return the wrap or unwrap of a trade. Its loss was accepted with the plan."""
+    limit = MAX_FEE_WEI if limits.max_fee_wei is None else limits.max_fee_wei
+    return wrap.WrapRequest(
+        operation,
+        format_units(wei, 18),
+        terms.wallet,
+        nonce,
+        max_loss_percent=_ACCEPTED,
+        max_fee_wei=limit,
+    )
+
+
+def awaited(
+    step: NextStep, polling: PollingPolicy, watch: swap_flow.Watch, *, must_be_mined: bool
+) -> Flow[None]:
+    """Wait for what is open. Raises what ended it, or only that it is still open."""
+    assert step.sent is not None
+    if step.order_id is not None and step.step == "swap":
+        end = yield from outcome.end_of_order(
+            step.order_id, step.sent, polling, watch, has_node=True
+        )
+        end.require_certainty(step.sent)
+    else:
+        try:
+            yield from outcome.mined(step.sent, polling)
+        except (TransactionFailed, TransactionReplaced):
+            if must_be_mined:
+                raise
+    yield Sleep(polling.node_interval_s)  # another backend of the node may be behind
+
+
+def remember_end(trade: Trade | None, orders: finality.SignedOrders) -> None:
+    """Record that the end was told; where it cannot be, the next trade of the pair asks."""
+    if trade is not None and not trade.told:
+        with suppress(OSError):
+            orders[trade.sent[-1].tx_hash] = replace(trade.sent[-1], told=True)
+
+
+def brought(trade: Trade, polling: PollingPolicy) -> Flow[int]:
+    """Return what the swap brought, in wei, by a receipt that a new block cannot take back.
+
+    Raises OrderStillOpen, and QuoteDeclined if it brought nothing.
+    """
+    receipt = yield from _at_safe_depth(trade.signed("swap"), polling)
+    wei = node_calls.received(receipt, in_weth(trade.terms.buy_token), trade.terms.wallet)
+    if not wei:
+        raise QuoteDeclined("the swap brought no WETH by your own node: nothing to unwrap")
+    return wei
 
 
 def _at_safe_depth(

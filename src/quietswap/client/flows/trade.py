@@ -17,6 +17,7 @@ from quietswap.client.flows.finality import (
     SubmittedTransaction,
     TransactionOutcome,
     Watched,
+    record,
     watch_transaction,
 )
 from quietswap.client.flows.polling import PollingPolicy, open_orders
@@ -123,6 +124,21 @@ def trade_of(orders: SignedOrders, tx_hash: str) -> Trade:
         first.at_least,
     )
     return Trade(first.tx_hash, terms, tuple(sent))
+
+
+def record_step(
+    orders: SignedOrders, terms: Terms, step: Step, sent: SubmittedTransaction, trade: str | None
+) -> SubmittedTransaction:
+    """Record a signed step with the terms before it is submitted; return it as it is recorded.
+
+    `trade` is None for the first one, which names the trade. Raises QuoteDeclined.
+    """
+    trade = trade or sent.tx_hash
+    sent = replace(sent, trade=trade, buy_token=terms.buy_token, at_least=terms.at_least)
+    if step == "wrap":
+        sent = replace(sent, sell_token=terms.sell_token, sell_amount=terms.sell_amount)
+    record(orders, sent)
+    return sent
 
 
 def _recorded(orders: SignedOrders) -> Iterable[SubmittedTransaction]:
