@@ -28,6 +28,11 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
         self.path = _path("orders.jsonl")
         self.damaged: list[int] = []
         """Numbers of lines that are damaged: what was signed there is not known."""
+        self.read_again()
+
+    def read_again(self) -> None:
+        """Add what other commands have recorded."""
+        self.damaged.clear()
         for sent in _lines("orders.jsonl", SubmittedTransaction, self.damaged):
             if sent.order_id is None:
                 self.data[sent.tx_hash] = sent
@@ -38,15 +43,10 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
     def swap_with_ether(self, wallet: str, *, begins: bool) -> Iterator[None]:
         """Hold the only swap with ETH of a wallet that commands on this machine run.
 
-        Raises click.ClickException if one is running, or if it `begins` one while the record is
-        damaged. Where no file can be made, other commands are not kept off.
+        What others have recorded meanwhile is read. Raises click.ClickException if one is running,
+        or if it `begins` one while the record is damaged. Where no file can be made, other commands
+        are not kept off.
         """
-        if begins and self.damaged:
-            raise click.ClickException(
-                f"{self.path} is damaged from line {self.damaged[0]} on: a swap of this pair may be"
-                " unfinished. Repair it or remove the line, or begin another swap with --new."
-                " Nothing was signed"
-            )
         path = self.path.with_name(f"{wallet.lower()}.lock")
         with contextlib.ExitStack() as until:
             with contextlib.suppress(OSError):
@@ -59,6 +59,13 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
                         f"a swap with ETH of {wallet} is running on this machine: wait for its"
                         " end. Nothing was signed"
                     ) from error
+            self.read_again()
+            if begins and self.damaged:
+                raise click.ClickException(
+                    f"{self.path} is damaged from line {self.damaged[0]} on: a swap of this pair"
+                    " may be unfinished. Repair it or remove the line, or begin another swap with"
+                    " --new. Nothing was signed"
+                )
             yield
 
     def __setitem__(self, key: str, sent: SubmittedTransaction) -> None:
