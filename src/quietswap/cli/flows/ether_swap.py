@@ -121,10 +121,7 @@ class EtherSwapRun(SwapRun):
             raise
 
     def _end(self, result: TradeResult) -> None:
-        swap, body = result.swap, {"ok": result.succeeded, "trade": result.trade}
-        steps = {step: receipt.transaction_hash for step, receipt in result.mined.items()}
-        received = None if result.received is None else str(result.received)
-        body |= {"steps": steps, "received": received, "minimum": str(result.terms.at_least)}
+        swap, body = result.swap, swap_result.trade_machine(result)
         self._context.result((swap_result.machine(swap) if swap else {}) | body)
         self._context.screen.print()
         if swap is not None:

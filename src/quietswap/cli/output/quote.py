@@ -217,13 +217,23 @@ def missing_ether(wei: int, sell: DisplayToken) -> RenderableType:
 
 def steps(quote: "SwapQuoteResponse", sell: DisplayToken) -> RenderableType:
     """Return what is signed for a quote with ETH, in order."""
+    return steps_to_sign(step_names(quote, sell))
+
+
+def step_names(quote: "SwapQuoteResponse", sell: DisplayToken) -> tuple[str, ...]:
+    """Return the steps of a quote with ETH, as far as the service tells the allowance."""
     names = ["swap"] if quote.issues.allowance is None else ["approve", "swap"]
-    return steps_to_sign(("wrap", *names) if sell == ETHER else (*names, "unwrap"))
+    return ("wrap", *names) if sell == ETHER else (*names, "unwrap")
+
+
+def least_seconds(names: Sequence[str]) -> int:
+    """Return how long steps take at least: each waits for the block of the one before it."""
+    return len(names) * SLOT_S
 
 
 def steps_to_sign(names: Sequence[str]) -> RenderableType:
     """Return the steps of a plan with ETH, and how long they take at least."""
-    seconds = len(names) * SLOT_S
+    seconds = least_seconds(names)
     text = f"{', '.join(names)}: {len(names)} signatures, each after the block of the one before:"
     text += f" {seconds} s at least, and nobody promises how long a block without a tip takes"
     return facts(("to sign", Text(text)))

@@ -13,7 +13,7 @@ from quietswap.cli.output.tokens import ETHER, GWEI, WETH, DisplayToken
 from quietswap.rules.amounts import difference_bps
 
 if TYPE_CHECKING:
-    from quietswap.client import SwapResult, SwapSimulation
+    from quietswap.client import SwapResult, SwapSimulation, TradeResult
     from quietswap.client.flows.reference_price import ReferencePrice
     from quietswap.rules.contract.orders import OrderStatusResponse
 
@@ -43,6 +43,17 @@ def tried(trial: "SwapSimulation", buy: DisplayToken) -> str:
     if trial.delivers is None:
         return "not tried  your node has no eth_simulateV1"
     return f"tried      {buy.show(trial.delivers)} on your node, nothing else taken"
+
+
+def trade_machine(result: "TradeResult") -> dict[str, Any]:
+    """Return as JSON how a swap with ETH ended, by the own node's receipts."""
+    return {
+        "ok": result.succeeded,
+        "trade": result.trade,
+        "steps": {step: receipt.transaction_hash for step, receipt in result.mined.items()},
+        "received": None if result.received is None else str(result.received),
+        "minimum": str(result.terms.at_least),
+    }
 
 
 def report(
