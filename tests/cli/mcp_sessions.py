@@ -124,6 +124,15 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> dict[str, Any]
     return body_of(result)
 
 
+def signed_by(account: Any, prepared: Mapping[str, Any]) -> str:
+    """Sign what was prepared as an external signer does, with an eth_account account."""
+    fields = prepared["transaction"]
+    wei = {name: int(fields[name]) for name in ("value", "maxFeePerGas", "maxPriorityFeePerGas")}
+    plain = {name: fields[name] for name in ("to", "data", "nonce", "chainId", "type")}
+    made = account.sign_transaction(plain | wei | {"gas": int(fields["gasLimit"])})
+    return "0x" + made.raw_transaction.hex()
+
+
 def body_of(result: CallToolResult) -> dict[str, Any]:
     """Return the structured content, after the check that the text has the same."""
     body = result.structured_content

@@ -1,29 +1,35 @@
-"""Swaps with ETH by the command on a sandbox of their own: they would use up the client's requests
-of a minute for the tests beside them.
+"""Swaps with ETH by command and tools on a sandbox of their own: they would use up the client's
+requests of a minute for the tests beside them.
 """
 
+import asyncio
 import json
 import os
+import re
 import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from eth_account import Account
+from mcp import Client
 
 from quietswap.cli.demo_sandbox import SandboxInfo
 from quietswap.client import QuietswapClient, node_calls
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.rules.amounts import format_units
 from tests import loopback
+from tests.cli.mcp_sessions import call, over_http, signed_by, variables
 from tests.cli.sandbox_process import ROOT, environment, run_command
+from tests.cli.test_cancel_command import withheld
 from tests.cli.test_live_commands import FAST, holdings, machine
 from tests.e2e.conftest import running_town
 from tests.forked import Forked
-from tests.waiting import LONG_S
+from tests.waiting import LONG_S, wait_until
 
 pytestmark = pytest.mark.xdist_group("live-ether")
 
@@ -102,6 +108,65 @@ def test_a_killed_swap_with_ether_does_nothing_twice(
         assert again.returncode == 0, again.stdout + again.stderr
         assert counted(client, account.address) - before == 3
         assert client.node(node_calls.token_balance(town.tokens["WETH"], account.address)) == 0
+
+
+def ready_url(log: Path) -> str:
+    wait_until(lambda: "ready: " in log.read_text())
+    (url,) = re.findall(r"ready: (\S+)", log.read_text())
+    return str(url)
+
+
+@asynccontextmanager
+async def tools(env: Mapping[str, str], log: Path) -> AsyncIterator[tuple[Forked, Client]]:
+    """Start the tools for a model over HTTP; return the process and a session with it."""
+    with log.open("wb") as stderr:
+        process = Forked(["mcp", "--http", "0"], env, stderr=stderr.fileno())
+    try:
+        async with over_http(ready_url(log), env["QUIETSWAP_MCP_TOKEN"]) as model:
+            yield process, model
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait(LONG_S)
+
+
+@pytest.mark.parametrize("step", ["wrap", "swap"])
+async def test_killed_tools_do_nothing_twice(town: SandboxInfo, tmp_path: Path, step: str) -> None:
+    """Killed while a step is open; another process goes on with what is recorded."""
+    account = Account.create()
+    loopback.post(town.rpc_url, json=funding(account.address)).raise_for_status()
+    env = variables(town, tmp_path) | {"QUIETSWAP_MCP_TOKEN": "t" * 40}
+    record, request = tmp_path / "quietswap" / "orders.jsonl", {"wallet": account.address}
+    request |= {"sell": "ETH", "buy": "USDC", "amount": "1"}
+    async with tools(env, tmp_path / "first.log") as (process, model):
+        ready = await call(model, "prepare_swap", **request)
+        assert ready["swapWithEth"]["steps"] == ["wrap", "approve", "swap"]
+        while ready["kind"] != step:
+            done = await call(model, "submit_signed", **submission(account, ready))
+            ready = await call(model, "resume_swap", trade=done["trade"])
+        with withheld(town):
+            lines = record.read_text().count("\n") if record.exists() else -1
+            sending = asyncio.create_task(
+                model.call_tool("submit_signed", submission(account, ready))
+            )
+            await asyncio.to_thread(
+                wait_until, lambda: record.exists() and record.read_text().count("\n") > lines
+            )
+            process.send_signal(signal.SIGKILL)
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+    trade = json.loads(record.read_text("utf-8").splitlines()[-1])["trade"]
+    async with tools(env, tmp_path / "second.log") as (_, model):
+        while not (ready := await call(model, "resume_swap", trade=trade)).get("final"):
+            await call(model, "submit_signed", **submission(account, ready))
+    assert ready["ok"]
+    with QuietswapClient(town.base_url, town.api_key, rpc_url=town.rpc_url) as client:
+        assert counted(client, account.address) == 3
+        assert client.node(node_calls.token_balance(town.tokens["WETH"], account.address)) == 0
+
+
+def submission(account: Any, ready: Mapping[str, Any]) -> dict[str, str]:
+    raw = signed_by(account, ready)
+    return {"prepared_id": ready["preparedId"], "signed_transaction": raw}
 
 
 def funding(wallet: str) -> dict[str, Any]:

@@ -112,7 +112,7 @@ async def test_a_token_named_like_an_instruction_stays_data(
         ("quote", {"wallet": "0x12"}, "wallet"),
         ("quote", {"amount": "1e18"}, "amount"),
         ("quote", {"amount": "0"}, "amount"),
-        ("quote", {"sell": "ETH"}, "sell"),
+        ("quote", {"sell": "ETH", "buy": "WETH"}, "buy"),
         ("quote", {"buy": "WETH"}, "buy"),
         ("quote", {"slippage_bps": 0}, "slippage_bps"),
         ("quote", {"slipage_bps": 50}, "slipage_bps"),

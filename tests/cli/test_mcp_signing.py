@@ -14,7 +14,14 @@ from mcp.types import ElicitRequestParams, ElicitResult
 from quietswap.cli.demo_sandbox import SandboxInfo
 from quietswap.client import QuietswapClient, node_calls
 from quietswap.rules.tx.signed import decode
-from tests.cli.mcp_sessions import call, over_stdio, refusal, transcript, variables
+from tests.cli.mcp_sessions import (
+    call,
+    over_stdio,
+    refusal,
+    signed_by,
+    transcript,
+    variables,
+)
 from tests.cli.test_cancel_command import withheld
 from tests.cli.test_mcp import assert_no_secret
 
@@ -26,13 +33,7 @@ MODES = ("auto", "legacy")
 
 
 def signed(prepared: Mapping[str, Any], town: SandboxInfo, wallet: int = EXTERNAL) -> str:
-    """Sign what was prepared as an external signer does, with eth_account."""
-    fields = prepared["transaction"]
-    wei = {name: int(fields[name]) for name in ("value", "maxFeePerGas", "maxPriorityFeePerGas")}
-    plain = {name: fields[name] for name in ("to", "data", "nonce", "chainId", "type")}
-    account = Account.from_key(town.wallets[wallet].private_key)
-    made = account.sign_transaction(plain | wei | {"gas": int(fields["gasLimit"])})
-    return "0x" + made.raw_transaction.hex()
+    return signed_by(Account.from_key(town.wallets[wallet].private_key), prepared)
 
 
 def held(town: SandboxInfo, token: str, wallet: int) -> int:

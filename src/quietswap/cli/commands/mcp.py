@@ -36,8 +36,8 @@ _LEAST_TOKEN = 32
 @click.option(
     "--limit", "limits", multiple=True, metavar="TOKEN=AMOUNT",
     help="Let the signer of the options below sign what you confirm, at most this much of the sold"
-    " token within 24 hours; repeatable. ETH is the limit of the gas, by default 0.05. Without"
-    " a limit nothing is signed here.",
+    " token within 24 hours; repeatable. That of WETH holds for ETH that is sold, too; ETH is the"
+    " limit of the gas, by default 0.05. Without a limit nothing is signed here.",
 )  # fmt: skip
 @click.option(
     "--max-loss", type=FiniteRange(0, 100), default=3.0, show_default=True, metavar="PERCENT",

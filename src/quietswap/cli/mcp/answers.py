@@ -134,6 +134,8 @@ def _error(error: ClientError) -> dict[str, Any]:
         body |= {"details": details} if details else {}
         body |= {"retryAfter": error.retry_after} if error.retry_after is not None else {}
         return body | untrusted(message=error.message, suggestion=error.suggestion)
+    if isinstance(error, errors.UnfinishedTrade):
+        body |= {"trade": error.trade, "next": "resume_swap, or new_trade if the person wants it"}
     if isinstance(error, _WITH_TRANSACTION):
         body |= {"txHash": error.tx_hash, "nonce": error.nonce}
         body |= {"mayBeMined": exit_code(error) == UNDECIDED}

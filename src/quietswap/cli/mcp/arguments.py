@@ -13,7 +13,8 @@ TokenArgument = Annotated[
     str,
     Field(
         description="WETH, USDC, USDT, DAI or WBTC, or the address of another token; search_tokens"
-        " finds it. Native ETH cannot be swapped."
+        " finds it. ETH, too, in a price, a quote and a swap: it is wrapped before it or unwrapped"
+        " after it"
     ),
 ]
 AmountArgument = Annotated[
@@ -36,6 +37,22 @@ SlippageArgument = Annotated[
         description="Accepted loss below the quote in basis points: 50 is 0.5 %",
         ge=1,
         le=base.MAX_SLIPPAGE_BPS,
+    ),
+]
+TradeArgument = Annotated[
+    str,
+    Field(
+        description="trade: the hash of a transaction of the swap with ETH",
+        pattern=r"^0x[0-9a-fA-F]{64}$",
+    ),
+]
+LossArgument = Annotated[
+    float | None,
+    Field(
+        description="Accept a loss up to this, at most what the person allows (--max-loss)."
+        " Without it, 3 % or more is refused. Ask the person before you give it.",
+        ge=0,
+        le=100,
     ),
 ]
 PreparedArgument = Annotated[str, Field(description="preparedId of what was prepared")]

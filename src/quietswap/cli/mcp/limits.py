@@ -12,7 +12,7 @@ from pathlib import Path
 
 from quietswap.cli.mcp.answers import BadInput, Refused
 from quietswap.cli.mcp.quotes import find_token, read_units
-from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
+from quietswap.cli.output.tokens import ETHER, KNOWN, WETH, DisplayToken
 from quietswap.client import AsyncQuietswapClient
 from quietswap.client.flows.quote_checks import MAX_FEE_WEI
 from quietswap.rules.time_units import DAY_MS
@@ -22,14 +22,21 @@ _WITHIN_S = 10.0
 _TABLE = """CREATE TABLE IF NOT EXISTS signed (
     id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, wallet TEXT NOT NULL, token TEXT NOT NULL,
     amount TEXT NOT NULL)"""
+_TRADE = "ALTER TABLE signed ADD COLUMN trade TEXT"
+"""An earlier release's file has no such column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What a signature can spend of a token, in smallest units. Gas is of `ETHER`, in wei."""
+    """What a signature can spend of a token, in smallest units. Gas is of `ETHER`, in wei.
+
+    ETH is sold as the WETH that it becomes. What a `trade` with ETH sells is counted once, however
+    many of its transactions are signed: at most one of them sells it.
+    """
 
     token: DisplayToken
     amount: int
+    trade: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +61,13 @@ class SigningLimits:
         """Count what is about to be signed; return numbers for `release`. Raises Refused."""
         with self._opened() as database:
             self._check(database, spendings)
-            insert = "INSERT INTO signed (at_ms, wallet, token, amount) VALUES (?, ?, ?, ?)"
+            insert = (
+                "INSERT INTO signed (at_ms, wallet, token, amount, trade) VALUES (?, ?, ?, ?, ?)"
+            )
             now, wallet = self.clock.now_ms(), self.wallet
-            rows = [(now, wallet, one.token.address, str(one.amount)) for one in spendings]
+            rows = [
+                (now, wallet, one.token.address, str(one.amount), one.trade) for one in spendings
+            ]
             return [database.execute(insert, row).lastrowid or 0 for row in rows]
 
     def release(self, counted: list[int]) -> None:
@@ -64,15 +75,21 @@ class SigningLimits:
         with self._opened() as database:
             database.executemany("DELETE FROM signed WHERE id = ?", [(one,) for one in counted])
 
-    def spent(self, token: DisplayToken) -> int:
-        """Return what was signed of a token within the last 24 hours."""
+    def name_trade(self, counted: list[int], trade: str) -> None:
+        """Set the trade of the sale that was counted for its first transaction."""
         with self._opened() as database:
-            return self._spent(database, token)
+            update = "UPDATE signed SET trade = ? WHERE id = ? AND token != ?"
+            database.executemany(update, [(trade, one, ETHER.address) for one in counted])
+
+    def spent(self, token: DisplayToken, but: str | None = None) -> int:
+        """Return what was signed of a token within the last 24 hours, `but` for one trade."""
+        with self._opened() as database:
+            return self._spent(database, token, but)
 
     def words(self, spending: Spending) -> str:
         """Return what of a limit would be used, for a person."""
         token, limit = spending.token, self.limits.get(spending.token, 0)
-        used = self.spent(token) + spending.amount
+        used = self.spent(token, spending.trade) + spending.amount
         return f"{token.show(used)} of {token.show(limit)} within 24 hours"
 
     def all_words(self) -> str:
@@ -86,12 +103,13 @@ class SigningLimits:
         for one in spendings:
             token, limit = one.token, self.limits.get(one.token)
             if limit is None:
+                ether = ", which is that of ETH, too" if token == WETH else ""
                 raise Refused(
                     "NO_LIMIT",
-                    f"the person set no limit for {token.symbol}, so none of it is sold: nothing"
-                    " was signed",
+                    f"the person set no limit for {token.symbol}{ether}, so none of it is sold:"
+                    " nothing was signed",
                 )
-            spent = self._spent(database, token)
+            spent = self._spent(database, token, one.trade)
             if spent + one.amount > limit:
                 subject = "gas" if token == ETHER else "sales"
                 raise Refused(
@@ -100,12 +118,17 @@ class SigningLimits:
                     f" within 24 hours, of which {token.show(spent)} are used: nothing was signed",
                 )
 
-    def _spent(self, database: sqlite3.Connection, token: DisplayToken) -> int:
+    def _spent(self, database: sqlite3.Connection, token: DisplayToken, but: str | None) -> int:
         rows = database.execute(
-            "SELECT amount FROM signed WHERE wallet = ? AND token = ? AND at_ms > ?",
+            "SELECT id, trade, amount FROM signed WHERE wallet = ? AND token = ? AND at_ms > ?",
             (self.wallet, token.address, self.clock.now_ms() - DAY_MS),
         )
-        return sum(int(amount) for (amount,) in rows)
+        amounts: dict[int | str, int] = {
+            trade or number: int(amount)
+            for number, trade, amount in rows
+            if not trade or trade != but
+        }
+        return sum(amounts.values())
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -120,6 +143,9 @@ class SigningLimits:
             try:
                 database.execute("BEGIN IMMEDIATE")
                 database.execute(_TABLE)
+                columns = database.execute("SELECT name FROM pragma_table_info('signed')")
+                if ("trade",) not in columns.fetchall():
+                    database.execute(_TRADE)
                 yield database
                 database.execute("COMMIT")
             except sqlite3.Error as error:

@@ -6,24 +6,27 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
+from quietswap.cli.mcp import trades
 from quietswap.cli.mcp.answers import BadInput, Refused, marked, order_named
 from quietswap.cli.mcp.quotes import Kept, KeptQuote, find_token, loss_members, summary
 from quietswap.cli.options.signing import transaction_json
+from quietswap.cli.output.swap_result import trade_machine
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import AsyncQuietswapClient, ClientError, SubmittedTransaction, SwapRequest
-from quietswap.client.flows import cancel, finality, submission_outcome, swap
+from quietswap.client.flows import cancel, finality, submission_outcome, swap, trade_steps
 from quietswap.client.flows import wrap as wrap_flow
-from quietswap.client.flows.approvals import next_approval, publish
+from quietswap.client.flows.approvals import publish
 from quietswap.client.flows.effects import Flow
-from quietswap.client.flows.quote_checks import MAX_FEE_WEI
+from quietswap.client.flows.quote_checks import MAX_FEE_WEI, Approval
 from quietswap.client.flows.swap_plan import SwapPlan
+from quietswap.client.flows.trade_steps import ReadyStep, first_approval
 from quietswap.client.signing import Transaction, hash_of, sign, to_sign
 from quietswap.rules.amounts import BPS, format_units
 from quietswap.rules.contract.orders import CancelQuoteResponse
 from quietswap.rules.contract.wraps import WrapQuoteResponse
 from quietswap.rules.safety.loss import Loss, accepted_bps
 
-Kind = Literal["swap", "approval", "cancel", "wrap"]
+Kind = Literal["swap", "approval", "cancel", "wrap", "unwrap"]
 MAX_LOSS_PERCENT = Decimal(3)
 
 
@@ -34,7 +37,8 @@ class Prepared:
     Of a swap and its approval `kept` is the quote and `loss` what it may lose, by the service's
     figures and by Chainlink's prices at the caller's own node; `approvals` are still to sign. Of a
     cancel and of a wrap there is their quote. `most_gas_wei` is what a signature may cost: the
-    person is asked for it, and the model is told it.
+    person is asked for it, and the model is told it. `step` is that of a swap with ETH, which has
+    the tokens `pair`.
     """
 
     kind: Kind
@@ -47,6 +51,8 @@ class Prepared:
     approvals: int = 0
     cancel: CancelQuoteResponse | None = None
     wrap: tuple[wrap_flow.WrapRequest, WrapQuoteResponse] | None = None
+    step: ReadyStep | None = None
+    pair: trades.Pair | None = None
 
     @property
     def max_gas_cost(self) -> int:
@@ -78,9 +84,19 @@ class Preparer:
     )
 
     async def pair(self, sell: str, buy: str) -> tuple[DisplayToken, DisplayToken]:
-        """Return the tokens of the arguments `sell` and `buy`. Raises BadInput."""
-        selling = await find_token("sell", sell, self.client, has_node=self.has_node)
-        return selling, await find_token("buy", buy, self.client, has_node=self.has_node)
+        """Return the tokens of the arguments `sell` and `buy`, of which one may be ETH.
+
+        Raises BadInput.
+        """
+        node = self.has_node
+        selling = await find_token("sell", sell, self.client, has_node=node, takes_ether=True)
+        buying = await find_token("buy", buy, self.client, has_node=node, takes_ether=True)
+        if trades.in_weth(selling) == trades.in_weth(buying):
+            one_to_one = "the same token as sell"
+            if selling != buying:
+                one_to_one = "ETH and WETH are one to one: prepare_wrap converts them"
+            raise BadInput("buy", one_to_one)
+        return selling, buying
 
     async def swap(
         self,
@@ -95,30 +111,17 @@ class Preparer:
         A loss above `max_loss_percent` (None: what needs no confirmation) is declined. Raises
         BadInput for one above the process's own, and what the client's plan refuses.
         """
-        if max_loss_percent is not None and max_loss_percent > self.max_loss_percent:
-            raise BadInput(
-                "max_loss_percent",
-                f"at most {self.max_loss_percent}: the person allows no more (quietswap mcp"
-                " --max-loss)",
-            )
-        most = min(accepted_bps(max_loss_percent), accepted_bps(self.max_loss_percent))
-        swap_request = replace(
-            request, approval="exact" if self.has_node else "never",
-            max_loss_percent=Decimal(most) / 100,
-        )  # fmt: skip
+        most = self._accepted(max_loss_percent)
+        approval: Approval = "exact" if self.has_node else "never"
+        swap_request = replace(request, approval=approval, max_loss_percent=most)
+        if request.conversion is not None:
+            return await self._begun(swap_request, (sell, buy))
         plan = await self.client.plan(swap_request)
         plan.require()
         self._require_price(plan)
         kept_quote = KeptQuote(plan.quote, request, sell, buy, self.monotonic())
         if plan.approvals:
-            first = plan.approvals[0]
-            transaction = await self.client.run(
-                next_approval(
-                    token=first.token, router=first.router, amount=first.amount,
-                    wallet=request.wallet, polling=self.client.polling,
-                    max_fee_wei=request.max_fee_wei,
-                )
-            )  # fmt: skip
+            transaction = await self.client.run(first_approval(plan, self.client.polling))
             most_gas, count = _gas_of(transaction), len(plan.approvals)
             return Prepared(
                 "approval",
@@ -131,11 +134,90 @@ class Preparer:
                 count,
             )
         transaction = to_sign(plan.params)
-        cost = _gas_of(transaction)
-        most_gas = max(cost, min(2 * cost, MAX_FEE_WEI)) if self.quotes_again else cost
+        most_gas = self._most_gas(transaction)
         return Prepared(
             "swap", transaction, request.wallet, kept_quote.at, most_gas, kept_quote, plan.loss
         )
+
+    def _most_gas(self, transaction: Transaction) -> int:
+        """Return what a transaction may cost that is signed by a newer quote, if the old one is."""
+        cost = _gas_of(transaction)
+        return max(cost, min(2 * cost, MAX_FEE_WEI)) if self.quotes_again else cost
+
+    async def _begun(self, request: SwapRequest, pair: trades.Pair) -> Prepared:
+        """Return the first transaction of a swap with ETH."""
+        orders = self.client.orders
+        with trades.alone(orders, request.wallet, begins=not request.new_trade):
+            first = trade_steps.first_step(
+                request, self.client.polling, orders, has_node=self.has_node
+            )
+            step = await self.client.run(first)
+        assert step.plan is not None  # the first step has that of all
+        self._require_price(step.plan)
+        return self._of_step(step, pair)
+
+    async def resume(
+        self, tx_hash: str, slippage_bps: int, max_loss_percent: Decimal | None
+    ) -> Prepared | dict[str, Any]:
+        """Return the next transaction of a recorded swap with ETH, or its end.
+
+        Waits for what is open. Raises BadInput for a loss above the process's own, and what the
+        client raises.
+        """
+        most = self._accepted(max_loss_percent)
+        terms = trades.recorded_terms(self.client.orders, tx_hash)
+        limits = SwapRequest(
+            terms.sell_token, terms.buy_token, terms.sell_amount, terms.wallet, slippage_bps,
+            max_loss_percent=most,
+        )  # fmt: skip
+        with trades.alone(self.client.orders, terms.wallet, begins=False):
+            following = trade_steps.next_step(
+                tx_hash, limits, self.client.polling, self.client.orders, has_node=self.has_node
+            )
+            step = await self.client.run(following)
+        if not isinstance(step, ReadyStep):
+            return {"final": True, **trade_machine(step)}
+        return self._of_step(step, await self.pair(terms.sell_token, terms.buy_token))
+
+    async def again(self, prepared: Prepared) -> Prepared:
+        """Return a step of a swap with ETH by a fresh quote within the terms."""
+        step, polling = prepared.step, self.client.polling
+        assert step is not None
+        assert prepared.pair is not None
+        fresh = trade_steps.ready_step(
+            step.terms, step.next, step.limits, polling, self.client.orders, trade=step.trade
+        )
+        return self._of_step(await self.client.run(fresh), prepared.pair)
+
+    def _of_step(self, step: ReadyStep, pair: trades.Pair) -> Prepared:
+        """Return what a step of a swap with ETH has to sign."""
+        kind: Kind = "approval" if step.approval is not None else step.next.step
+        plan, at, transaction = step.plan, self.monotonic(), step.transaction
+        is_renewed = kind in ("swap", "wrap")
+        return Prepared(
+            kind,
+            transaction,
+            step.terms.wallet,
+            at,
+            self._most_gas(transaction) if is_renewed else _gas_of(transaction),
+            trades.quote_of(step, pair, at),
+            plan.loss if plan is not None else None,
+            len(plan.approvals) if plan is not None else 0,
+            wrap=step.conversion,
+            step=step,
+            pair=pair,
+        )
+
+    def _accepted(self, max_loss_percent: Decimal | None) -> Decimal:
+        """Return the loss that a tool may accept. Raises BadInput for more than the person does."""
+        if max_loss_percent is not None and max_loss_percent > self.max_loss_percent:
+            raise BadInput(
+                "max_loss_percent",
+                f"at most {self.max_loss_percent}: the person allows no more (quietswap mcp"
+                " --max-loss)",
+            )
+        most = min(accepted_bps(max_loss_percent), accepted_bps(self.max_loss_percent))
+        return Decimal(most) / 100
 
     def _require_price(self, plan: SwapPlan) -> None:
         """Refuse a swap without a price: `at_least` of a tool is no floor of the person's."""
@@ -166,28 +248,53 @@ class Preparer:
         transaction = to_sign(quote.mev_protection.transaction_params)
         most, at = _gas_of(transaction), self.monotonic()
         made = request, quote
-        return Prepared("wrap", transaction, request.wallet, at, most, wrap=made)
+        return Prepared(request.operation, transaction, request.wallet, at, most, wrap=made)
 
     async def submit(self, prepared: Prepared, signed: str) -> dict[str, Any]:
         """Submit what the wallet signed: exactly the prepared transaction, or nothing.
 
         Raises SignerMismatch before anything is sent; then the errors after a submission.
         """
+        if prepared.step is None:
+            return await self._submitted(prepared, signed)
+        with trades.alone(self.client.orders, prepared.wallet, begins=False):
+            return await self._submitted(prepared, signed)
+
+    async def _submitted(self, prepared: Prepared, signed: str) -> dict[str, Any]:
         tx, wallet = prepared.transaction, prepared.wallet
         signed = sign(tx, lambda _: signed, wallet)
-        transaction_name = "the approval" if prepared.kind == "approval" else f"the {prepared.kind}"
-        sent = SubmittedTransaction(transaction_name, hash_of(signed), wallet, tx["nonce"])
+        sent = SubmittedTransaction(f"the {prepared.kind}", hash_of(signed), wallet, tx["nonce"])
         named = {"kind": prepared.kind, "txHash": sent.tx_hash, "nonce": sent.nonce}
         if prepared.kind == "approval":
             receipt = await self.client.run(publish(signed, sent, self.client.polling))
-            next_step = "prepare the swap again: it needs a new quote"
-            return named | {"blockNumber": receipt.block_number, "next": next_step}
+            trade = None if prepared.step is None else prepared.step.trade
+            following = {"next": "prepare the swap again: it needs a new quote"}
+            if trade is not None:
+                following = {"trade": trade, "next": "resume_swap"}
+            return named | {"blockNumber": receipt.block_number} | following
+        if prepared.kind == "swap" and prepared.kept is not None:
+            sold = prepared.kept.quote
+            sent = replace(sent, sell_token=sold.sell_token, sell_amount=int(sold.sell_amount))
+        if prepared.step is not None:
+            step, orders = prepared.step, self.client.orders
+            recorded = trade_steps.record_ready(step, sent, self.client.polling, orders)
+            sent = await self.client.run(recorded)
+            following = {"trade": str(sent.trade), "next": "resume_swap"}
+            return named | await self._sent(prepared, signed, sent) | following
+        return named | await self._sent(prepared, signed, sent)
+
+    async def _sent(
+        self, prepared: Prepared, signed: str, sent: SubmittedTransaction
+    ) -> dict[str, Any]:
         if prepared.wrap is not None:
-            return named | await self._wrapped(prepared.wrap[1], sent, signed)
+            return await self._wrapped(prepared.wrap[1], sent, signed)
         flow = self._cancelled if prepared.cancel is not None else self._swapped
         try:
-            return named | await self.client.run(flow(prepared, signed, sent))
+            return await self.client.run(flow(prepared, signed, sent))
         except ClientError as error:
+            if prepared.kind == "swap":
+                orders = self.client.orders
+                sent = submission_outcome.remember_refused(orders, sent, error)
             decides = submission_outcome.raise_outcome(
                 error, sent, self.client.polling, lambda _: None, has_node=self.has_node
             )
@@ -200,9 +307,7 @@ class Preparer:
         order_id, _, _ = yield from swap.submit(
             prepared.kept.quote, prepared.kept.request, signed, self.client.polling, lambda _: None
         )
-        quote = prepared.kept.quote
-        sold = replace(sent, sell_token=quote.sell_token, sell_amount=int(quote.sell_amount))
-        finality.remember(self.client.orders, replace(sold, order_id=order_id))
+        finality.remember(self.client.orders, replace(sent, order_id=order_id))
         return order_named(order_id) | {"next": "follow_order"}
 
     async def _wrapped(
@@ -247,5 +352,8 @@ def shown(prepared: Prepared, prepared_id: str) -> dict[str, Any]:
     if prepared.kept is not None and prepared.loss is not None:
         quote = summary(prepared.kept) | {"loss": loss_members(prepared.loss)}
         del quote["inWholeTokens"]["maxGasCostEth"]
+        quote.pop("plan", None)
         body["quote"] = quote
+    if prepared.step is not None and prepared.pair is not None:
+        body["swapWithEth"] = trades.members(prepared.step, prepared.pair)
     return body

@@ -1,6 +1,7 @@
 """Tokens, amounts and quotes as the tools take and tell them; what is kept by an id."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ from cachetools import FIFOCache
 
 from quietswap.cli.mcp.answers import BadInput, marked, read_with, untrusted
 from quietswap.cli.output import tokens
+from quietswap.cli.output.quote import least_seconds, step_names
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import AsyncQuietswapClient, QuoteDeclined, UnsafeQuote
 from quietswap.client.flows.quote_checks import ALLOWANCE_HOLDER, SwapRequest, check_quote
@@ -52,13 +54,20 @@ class Kept(FIFOCache[str, T]):
 
 
 async def find_token(
-    field: str, text: str, client: AsyncQuietswapClient, *, has_node: bool
+    field: str,
+    text: str,
+    client: AsyncQuietswapClient,
+    *,
+    has_node: bool,
+    takes_ether: bool = False,
 ) -> DisplayToken:
     """Return the token of a built-in symbol or an address, which is the symbol of other tokens.
 
     Their decimals are those of the caller's own node. Without one the service tells them: they read
     an amount for a figure, and no amount is shown in them (`raw`). Raises BadInput.
     """
+    if takes_ether and tokens.is_ether(text):
+        return tokens.ETHER
     read_with(field, tokens.refuse_ether, text)
     address = read_with(field, tokens.address_of, text)
     try:
@@ -83,13 +92,18 @@ def read_wallet(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeptQuote:
-    """A quote with what was asked. `at` is the time of its arrival in s of a monotonic clock."""
+    """A quote with what was asked. `at` is the time of its arrival in s of a monotonic clock.
+
+    With ETH the quote is of its WETH. `ether` is what the wallet holds of ETH, in wei, if it sells
+    it and the service was asked.
+    """
 
     quote: SwapQuoteResponse
     request: SwapRequest
     sell: DisplayToken
     buy: DisplayToken
     at: float
+    ether: int | None = None
 
 
 def loss_members(loss: Loss) -> dict[str, Any]:
@@ -116,11 +130,34 @@ def summary(kept: KeptQuote) -> dict[str, Any]:
         maxGasCostEth=(tokens.ETHER, quote.mev_protection.transaction_params.max_gas_cost),
     )
     details = "dexRoute mevProtection mevAnalysis sources alternatives loss timestamp"
-    return {
+    body = {
         "inWholeTokens": in_whole_tokens,
         "loss": loss_members(judge_quote(quote, kept.request.slippage_bps)),
         "verified": quote.is_verified,
         **marked(quote, *details.split()),
+    }
+    if tokens.ETHER in (kept.sell, kept.buy):
+        body["plan"] = _plan(kept)
+    if kept.sell == tokens.ETHER:  # it is of the WETH that a wrap makes
+        body["issues"].pop("balance", None)
+    return body
+
+
+def _plan(kept: KeptQuote) -> dict[str, Any]:
+    """Return what a swap with ETH signs, as far as the service tells; prepare_swap has its gas."""
+    plan = {**to_sign(step_names(kept.quote, kept.sell)), "next": "prepare_swap"}
+    needs = int(kept.quote.sell_amount)
+    if kept.ether is not None and kept.ether < needs:
+        plan["missingEth"] = {"actual": str(kept.ether), "needed": str(needs)}
+    return plan
+
+
+def to_sign(steps: Sequence[str]) -> dict[str, Any]:
+    """Return what is signed, how often, and how long it takes at least."""
+    return {
+        "steps": list(steps),
+        "signatures": len(steps),
+        "atLeastSeconds": least_seconds(steps),
     }
 
 
@@ -150,7 +187,7 @@ async def _checks(
     if has_node and kept.quote.dex_route.target.lower() == ALLOWANCE_HOLDER.lower():
         settlers = frozenset(await client.run(read_settlers()))
     try:
-        check_quote(kept.quote, kept.request, settlers)
+        check_quote(kept.quote, kept.request.in_weth, settlers)
     except (UnsafeQuote, QuoteDeclined) as error:
         return {"passed": False, **untrusted(reason=str(error))}
     return {"passed": True, "minimumEnforcedByRouter": True}

@@ -79,7 +79,7 @@ def make_server(preparer: Preparer, signer: LocalSigner | None = None) -> Strict
     reads = (
         here.search_tokens, here.price, here.quote, here.explain_quote,
         here.follow_order, here.list_orders, here.balances, here.prepare_swap, here.prepare_wrap,
-        here.prepare_cancel,
+        here.resume_swap, here.prepare_cancel,
     )  # fmt: skip
     spends = (here.submit_signed, *((signer.tool(),) if signer else ()))
     tools = [_tool(one, _READ_ONLY) for one in reads] + [_tool(one, _SPENDS) for one in spends]

@@ -21,11 +21,13 @@ from quietswap.cli.mcp.arguments import PreparedArgument
 from quietswap.cli.mcp.limits import SigningLimits, Spending
 from quietswap.cli.mcp.prepare import MAX_LOSS_PERCENT, Prepared, Preparer
 from quietswap.cli.mcp.quotes import KeptQuote
+from quietswap.cli.mcp.trades import Pair, in_weth
 from quietswap.cli.options.signing import WalletSigner
 from quietswap.cli.output.tokens import ETHER, DisplayToken
 from quietswap.client.flows.swap_plan import FRESH_S
+from quietswap.client.flows.trade_steps import ReadyStep
 from quietswap.client.flows.wrap import WrapRequest
-from quietswap.client.signing import sign
+from quietswap.client.signing import hash_of, sign
 from quietswap.rules.amounts import format_units
 from quietswap.rules.contract.wraps import WrapQuoteResponse
 from quietswap.rules.foreign_text import visible
@@ -127,7 +129,7 @@ class LocalSigner:
         async def ask(prepared_id: str, ctx: Context[Any, Any]) -> Elicit[Consent] | Refused | None:
             try:
                 prepared = self._own(prepared_id)
-                self.limits.check(_gas(prepared), *_sale(prepared))
+                self.limits.check(*_spendings(prepared))
                 return self.person.form(ctx, self._question(prepared))
             except Refused as error:
                 return error
@@ -163,20 +165,24 @@ class LocalSigner:
     def _question(self, prepared: Prepared) -> Question:
         """Return what the person is asked. Of others' text it has addresses only."""
         lines, word = [f"Sign for {prepared.wallet}, with {self.signer.how}:"], "yes"
+        if prepared.step is not None and prepared.pair is not None:
+            lines += _trade_lines(prepared.step, prepared.pair)
         if prepared.wrap is not None:
             lines.append(_wrap_line(*prepared.wrap))
+            if prepared.loss is not None:
+                word = prepared.loss.word_to_type
         elif prepared.kept is None or prepared.loss is None:
             nonce = prepared.transaction["nonce"]
             lines.append(f"cancel the order with nonce {nonce}: an empty transfer to itself")
+        elif prepared.kind == "approval":
+            lines += _approval_lines(prepared, prepared.kept)
         else:
-            if prepared.kind == "approval":
-                lines += _approval_lines(prepared, prepared.kept)
-            else:
-                lines += _swap_lines(prepared.kept)
-                word = prepared.loss.word_to_type
+            lines += _swap_lines(prepared.kept, prepared.step)
+            word = prepared.loss.word_to_type
+        if prepared.loss is not None:
             source = "" if self.preparer.has_node else ", by the service's figures alone"
             lines.append(f"It may lose: {prepared.loss}{source}")
-        for one in (_gas(prepared), *_sale(prepared)):
+        for one in _spendings(prepared):
             use = "gas, at most" if one.token == ETHER else "sold"
             lines.append(f"{use} {one.token.show(one.amount)}: {self.limits.words(one)}")
         return Question("\n".join(lines), word)
@@ -184,13 +190,15 @@ class LocalSigner:
     async def _fresh(self, prepared: Prepared) -> Prepared:
         """Return what to sign now: of an old quote a new one within what was confirmed."""
         age = self.preparer.monotonic() - prepared.at
-        if prepared.kind != "swap":
+        if prepared.kind != "swap" and (prepared.step is None or prepared.kind != "wrap"):
             if age > _LATEST_S:
                 raise Refused("TOO_OLD", "prepare it again: its fees are old: nothing was signed")
             return prepared
-        assert prepared.kept is not None
         if age <= FRESH_S:
             return prepared
+        if prepared.step is not None:
+            return _within(prepared, await self.preparer.again(prepared))
+        assert prepared.kept is not None
         kept, request = prepared.kept, prepared.kept.request
         # half of the slippage leaves the other half for what the price lost meanwhile
         request = replace(
@@ -203,13 +211,7 @@ class LocalSigner:
         if most is not None:
             most = min(most, self.preparer.max_loss_percent)
         again = await self.preparer.swap(request, kept.sell, kept.buy, max_loss_percent=most)
-        if again.kind != "swap":
-            raise Refused(
-                "NEEDS_APPROVAL",
-                "a new quote goes through a router that needs an approval: prepare the swap again;"
-                " nothing was signed",
-            )
-        return again
+        return _within(prepared, again)
 
     async def _signed(self, prepared: Prepared) -> dict[str, Any]:
         """Count, sign and submit. What was not signed is not counted."""
@@ -224,11 +226,31 @@ class LocalSigner:
             if isinstance(error, click.ClickException):
                 raise Refused("SIGNER_REFUSED", "the signer did not sign it") from error
             raise
+        if prepared.step is not None and prepared.step.trade is None:
+            self.limits.name_trade(counted, hash_of(raw))
         return await self.preparer.submit(prepared, raw)
+
+
+def _within(confirmed: Prepared, again: Prepared) -> Prepared:
+    """Return what a newer quote gives, if it is what was confirmed. Raises Refused."""
+    if again.kind != confirmed.kind:
+        raise Refused(
+            "NEEDS_APPROVAL",
+            "a new quote goes through a router that needs an approval: prepare the swap again;"
+            " nothing was signed",
+        )
+    if again.max_gas_cost > confirmed.most_gas_wei:
+        raise Refused(
+            "DEARER",
+            "its gas may cost more than was confirmed: prepare it again; nothing was signed",
+        )
+    return again
 
 
 def _amount(token: DisplayToken, amount: int) -> str:
     """Return an amount with its token; in smallest units where only a service tells decimals."""
+    if token == ETHER:
+        return token.show(amount)
     if token.raw:
         return f"{amount} smallest units of {token.address}"
     return f"{token.show(amount)} ({token.address})"
@@ -252,21 +274,49 @@ def _approval_lines(prepared: Prepared, kept: KeptQuote) -> tuple[str, ...]:
     )
 
 
-def _swap_lines(kept: KeptQuote) -> tuple[str, ...]:
+def _swap_lines(kept: KeptQuote, step: ReadyStep | None) -> tuple[str, ...]:
+    """Return what a swap does; one of a trade with ETH keeps the terms of the trade."""
     quote = kept.quote
+    least = int(quote.min_buy_amount) if step is None else step.terms.at_least
     return (
         f"swap {_amount(kept.sell, int(quote.sell_amount))}",
-        f"for at least {_amount(kept.buy, int(quote.min_buy_amount))},",
+        f"for at least {_amount(kept.buy, least)},",
         f"quoted: {_amount(kept.buy, int(quote.buy_amount))}",
     )
 
 
-def _gas(prepared: Prepared) -> Spending:
-    return Spending(ETHER, prepared.most_gas_wei)
+def _trade_lines(step: ReadyStep, pair: Pair) -> tuple[str, ...]:
+    """Return what a swap with ETH sells at the least price, and its signatures with this one."""
+    terms, (sell, buy) = step.terms, pair
+    count = len(step.steps)
+    each = "this is the last signature" if count == 1 else f"{count} signatures, this is the first"
+    return (
+        f"a swap of {_amount(sell, terms.sell_amount)}",
+        f"for at least {_amount(buy, terms.at_least)},",
+        f"{each}: {', '.join(step.steps)}",
+    )
+
+
+def _spendings(prepared: Prepared) -> tuple[Spending, ...]:
+    """Return what is checked and asked for: gas, and what is sold by this or after it.
+
+    Before the first signature of a swap with ETH its gas is that of all.
+    """
+    gas, step = prepared.most_gas_wei, prepared.step
+    if step is not None:
+        gas = max(gas, step.max_gas_left or 0)
+    return (Spending(ETHER, gas), *_sale(prepared))
 
 
 def _sale(prepared: Prepared) -> tuple[Spending, ...]:
-    """Return what a swap sells, or what the swap after an approval will sell."""
+    """Return what a swap sells, or what the swap after an approval or a wrap will sell.
+
+    ETH is counted as its WETH: a limit of the one holds for both.
+    """
+    step = prepared.step
+    if step is not None and prepared.pair is not None:
+        sold = Spending(in_weth(prepared.pair[0]), step.terms.sell_amount, step.trade)
+        return () if prepared.kind == "unwrap" else (sold,)
     if prepared.kept is None:
         return ()
     return (Spending(prepared.kept.sell, int(prepared.kept.quote.sell_amount)),)
@@ -274,4 +324,4 @@ def _sale(prepared: Prepared) -> tuple[Spending, ...]:
 
 def _signed(prepared: Prepared) -> tuple[Spending, ...]:
     gas = Spending(ETHER, prepared.max_gas_cost)
-    return (gas, *_sale(prepared)) if prepared.kind == "swap" else (gas,)
+    return (gas, *_sale(prepared)) if prepared.kind in ("swap", "wrap") else (gas,)

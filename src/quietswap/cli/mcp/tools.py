@@ -11,6 +11,7 @@ from quietswap.cli.mcp import quotes
 from quietswap.cli.mcp.answers import UNTRUSTED, BadInput, marked
 from quietswap.cli.mcp.arguments import (
     AmountArgument,
+    LossArgument,
     OffsetArgument,
     OrderArgument,
     PreparedArgument,
@@ -19,10 +20,11 @@ from quietswap.cli.mcp.arguments import (
     SlippageArgument,
     SmallestArgument,
     TokenArgument,
+    TradeArgument,
     WalletArgument,
 )
-from quietswap.cli.mcp.prepare import Preparer, shown
-from quietswap.cli.options.trade import Amounts
+from quietswap.cli.mcp.prepare import Prepared, Preparer, shown
+from quietswap.cli.options.trade import Amounts, token_of
 from quietswap.cli.output import order_end
 from quietswap.cli.output.tokens import ETHER, KNOWN, DisplayToken
 from quietswap.client import CancelRequest, OrderStillOpen, SwapRequest, WrapRequest, node_calls
@@ -80,7 +82,7 @@ class Tools:
         """Show an indicative price, without a wallet. Nothing is verified: `quote` verifies."""
         selling, buying = await self._preparer.pair(sell, buy)
         units = quotes.read_units(amount, selling, smallest=smallest_units)
-        indicative = await self._client.price(selling.address, buying.address, units)
+        indicative = await self._client.price(token_of(selling), token_of(buying), units)
         in_whole_tokens = quotes.whole_tokens(
             sellAmount=(selling, indicative.sell_amount), buyAmount=(buying, indicative.buy_amount)
         )
@@ -100,13 +102,17 @@ class Tools:
         """Ask for the best verified route for a wallet. Nothing is signed or sent.
 
         `issues` says what the wallet lacks; `loss` what the swap may lose. The quote is valid for
-        about 30 seconds; `explain_quote` says why it is what it is.
+        about 30 seconds; `explain_quote` says why it is what it is. With ETH it is of the WETH, and
+        `plan` has what a swap would sign.
         """
         pair = await self._preparer.pair(sell, buy)
         amounts = _amounts(pair, smallest_units, amount=amount, receive=receive)
         request = _swap_request(pair, wallet, slippage_bps, amounts)
         swap_quote = await self._client.quote(request)
-        kept_quote = quotes.KeptQuote(swap_quote, request, *pair, self._preparer.monotonic())
+        at, ether = self._preparer.monotonic(), None
+        if pair[0] == ETHER:
+            ether = int((await self._client.wrap_info(request.wallet)).balances.eth.wei)
+        kept_quote = quotes.KeptQuote(swap_quote, request, *pair, at, ether)
         return self._with_id(self._quotes.add(kept_quote), quotes.summary(kept_quote))
 
     async def explain_quote(
@@ -136,7 +142,8 @@ class Tools:
 
         `final` is true only if the person's own node shows the end, and `outcome` is what it shows:
         mined, reverted or replaced. `reportedByService` is a claim that proves nothing. Read
-        `conclusion`. While `mayBeMined` is true, never repeat the order with another nonce.
+        `conclusion`. While `mayBeMined` is true, never repeat the order with another nonce. An
+        order of a swap with ETH names its `trade`: resume_swap tells whether steps are left.
         """
         seen: list[OrderStatusResponse] = []
         own, started = self._client.orders.get(order_id), self._preparer.monotonic()
@@ -153,6 +160,7 @@ class Tools:
             finality.judge_record(seen[-1], own, patient, rest_s, has_node=self._preparer.has_node)
         )
         return {
+            **({"trade": own.trade} if own and own.trade else {}),
             "final": end.is_final,
             "outcome": end.fate or "unchecked",
             "mayBeMined": end.may_be_mined,
@@ -215,41 +223,59 @@ class Tools:
             str | None,
             Field(description="Refuse a quote whose minimum is below this, in tokens of `buy`"),
         ] = None,
-        max_loss_percent: Annotated[
-            float | None,
-            Field(
-                description="Accept a loss up to this, at most what the person allows (--max-loss)."
-                " Without it, 3 % or more is refused. Ask the person before you give it.",
-                ge=0,
-                le=100,
-            ),
-        ] = None,
+        max_loss_percent: LossArgument = None,
         smallest_units: SmallestArgument = False,
+        new_trade: Annotated[
+            bool,
+            Field(
+                description="With ETH: begin another swap though one of the same pair is"
+                " unfinished. Ask the person before you set it."
+            ),
+        ] = False,
     ) -> dict[str, Any]:
         """Prepare a swap for signing: a fresh quote that passed all checks. Nothing is sent.
 
         `kind` is `approval` if the router needs one first, of `approvalsToSign`: have that signed
         and submitted, then prepare the swap again. Sign `transaction` unchanged; `hashToSign` is
         its EIP-1559 hash. Then call submit_signed within 30 seconds.
+
+        With ETH this is the first of several transactions: `swapWithEth` has the terms of all, the
+        steps, and their gas. After each one is submitted, resume_swap prepares the next.
         """
-        selling, buying = pair = await self._preparer.pair(sell, buy)
+        pair = await self._preparer.pair(sell, buy)
         written = {"amount": amount, "receive": receive, "max_sell": max_sell, "at_least": at_least}
-        for name in (name for name, text in written.items() if text is not None):
-            token = buying if name in ("receive", "at_least") else selling
-            if not (self._preparer.has_node or smallest_units or token in KNOWN.values()):
-                raise BadInput(
-                    name,
-                    f"only the service tells the decimals of {token.address}, and it would be"
-                    " signed: use smallest_units, or have quietswap mcp started with --rpc-url",
-                )
+        if not (self._preparer.has_node or smallest_units):
+            _require_own_decimals(pair, written)
         if receive is not None and max_sell is None:
             raise BadInput("max_sell", "receive needs it: the most that may be sold")
         request = _swap_request(
             pair, wallet, slippage_bps, _amounts(pair, smallest_units, **written)
         )
-        most = None if max_loss_percent is None else Decimal(str(max_loss_percent))
-        prepared = await self._preparer.swap(request, selling, buying, max_loss_percent=most)
+        if new_trade and request.conversion is None:
+            raise BadInput("new_trade", "it is for a swap with ETH")
+        prepared = await self._preparer.swap(
+            replace(request, new_trade=new_trade),
+            *pair,
+            max_loss_percent=_percent(max_loss_percent),
+        )
         return shown(prepared, self._preparer.kept.add(prepared))
+
+    async def resume_swap(
+        self,
+        trade: TradeArgument,
+        slippage_bps: SlippageArgument = 50,
+        max_loss_percent: LossArgument = None,
+    ) -> dict[str, Any]:
+        """Prepare the next transaction of a swap with ETH, at the terms that were accepted.
+
+        Waits up to 45 seconds for what is open; call it again if it is still open. What the
+        person's own node shows as done is never done again, also after a restart. `final` true is
+        the end: `received` is what that node shows, and `ok` that it is the minimum or more.
+        """
+        following = await self._preparer.resume(trade, slippage_bps, _percent(max_loss_percent))
+        if isinstance(following, Prepared):
+            return shown(following, self._preparer.kept.add(following))
+        return following
 
     async def balances(
         self,
@@ -261,7 +287,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Read what a wallet holds: ETH and tokens, at the person's own node if there is one.
 
-        Swaps sell WETH, not ETH: prepare_wrap makes it. Gas is paid in ETH.
+        Gas is paid in ETH.
         """
         owner, names = quotes.read_wallet(wallet), tokens or list(KNOWN)
         has_node = self._preparer.has_node
@@ -422,9 +448,25 @@ def _swap_request(
 ) -> SwapRequest:
     """Return the request of a swap. Raises BadInput."""
     sell, buy = pair
-    if sell.address == buy.address:
-        raise BadInput("buy", "the same token as sell")
     owner = quotes.read_wallet(wallet)
     return SwapRequest(
-        sell.address, buy.address, wallet=owner, slippage_bps=slippage_bps, **amounts
+        token_of(sell), token_of(buy), wallet=owner, slippage_bps=slippage_bps, **amounts
     )
+
+
+def _require_own_decimals(
+    pair: tuple[DisplayToken, DisplayToken], written: dict[str, str | None]
+) -> None:
+    """Refuse amounts to sign whose decimals only the service tells. Raises BadInput."""
+    for name in (name for name, text in written.items() if text is not None):
+        token = pair[1] if name in ("receive", "at_least") else pair[0]
+        if token not in (ETHER, *KNOWN.values()):
+            raise BadInput(
+                name,
+                f"only the service tells the decimals of {token.address}, and it would be signed:"
+                " use smallest_units, or have quietswap mcp started with --rpc-url",
+            )
+
+
+def _percent(loss: float | None) -> Decimal | None:
+    return None if loss is None else Decimal(str(loss))
