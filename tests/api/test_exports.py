@@ -14,7 +14,7 @@ from quietswap.rules.contract.exports import ExportedOrder
 from quietswap.rules.orders.export import ExportFilter, ExportPage, ExportRow
 from quietswap.rules.orders.order_views import OrderView
 from quietswap.rules.orders.stores import StoreUnavailable
-from quietswap.rules.tokens.token import WETH, Token
+from quietswap.rules.tokens.token import NATIVE, WETH, Token
 from quietswap.rules.wire import member_names
 from tests.api.scripted_use_cases import KEY, SECRET, WALLET, ScriptedUseCases
 from tests.stored_orders import NOW_MS, USDC
@@ -120,6 +120,20 @@ HEADS = {
     "cointracking": "Type,Buy Amount,Buy Currency,Sell Amount,Sell Currency,Fee,Fee Currency,"
     "Exchange,Trade-Group,Comment,Date,Tx-ID",
 }
+
+
+@pytest.mark.parametrize("form", TAXES)
+async def test_an_unwrap_is_called_so_in_a_table_for_taxes(
+    client: httpx.AsyncClient, inside: ScriptedUseCases, form: str
+) -> None:
+    """Its `kind` is wrap, as the interface has it."""
+    pair = {WETH: Token(WETH, 18, "WETH"), NATIVE: Token(NATIVE, 18, "ETH")}
+    unwrap = row(order_id="wrp_6", kind="wrap", sell_token=WETH, buy_token=NATIVE)
+    wrap = row(order_id="wrp_7", kind="wrap", sell_token=NATIVE, buy_token=WETH)
+    inside.exported = [ExportPage([unwrap, wrap], pair)]
+    answer = await client.get(PATH, params={"format": form})
+    assert f",unwrap wrp_6: {WETH} to {NATIVE}," in answer.text
+    assert f",wrap wrp_7: {NATIVE} to {WETH}," in answer.text
 
 
 @pytest.mark.parametrize("form", TAXES)

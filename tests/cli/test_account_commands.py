@@ -279,7 +279,7 @@ def test_native_ether_needs_no_node(
     """The decimals of its placeholder address are asked of nobody."""
     node.decimals = 3
     unwrap = placed(
-        OrderStatus.CONFIRMED, sell_token=WETH, buy_token=NATIVE,
+        OrderStatus.CONFIRMED, sell_token=WETH, buy_token=NATIVE, kind=OrderKind.WRAP,
         sell_amount=ETHER // 4, buy_amount=ETHER // 4, min_buy_amount=ETHER // 4,
     )  # fmt: skip
     service.mines(unwrap.tx_hash)
@@ -288,7 +288,7 @@ def test_native_ether_needs_no_node(
     )
     service.next("status", ok(orders.order_status_response(recorded(unwrap))))
     listing = quietswap("history", "--kind", "wrap")
-    assert "0.25 ETH" in " ".join(listing.output.split())
+    assert "unwrap: 0.25 WETH → 0.25 ETH" in " ".join(listing.output.split())
     shown = " ".join(quietswap("history", "--order", "wrp_1").output.split())
     assert "at least 0.25 ETH received 0.25 ETH" in shown
     wrap = replace(unwrap, sell_token=NATIVE, buy_token=WETH)

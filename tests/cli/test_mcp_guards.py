@@ -7,6 +7,9 @@ import pytest
 
 from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.signing import LocalSigner
+from quietswap.rules.orders.order import OrderKind, OrderStatus
+from quietswap.rules.orders.order_views import OrderPage
+from quietswap.rules.tokens.token import NATIVE, WETH
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.mcp_sessions import call, in_process, refusal
 from tests.cli.test_hostile_text import TOKEN as STRANGER
@@ -21,10 +24,13 @@ from tests.client.fake_servers import (
     FakeServers,
     FakeService,
     calldata,
+    ok,
+    placed,
     quotes,
     swap_quote,
 )
-from tests.stored_orders import USDC
+from tests.response_json import orders
+from tests.stored_orders import USDC, listed
 
 __all__ = ["clock", "limits", "local"]
 
@@ -218,6 +224,16 @@ async def test_a_hash_has_one_place(outside: FakeServers) -> None:
         listed = await call(model, "list_orders", wallet=WALLET)
     assert followed["reportedByService"]["txHash"] == TX_HASH
     assert {order["txHash"] for order in listed["orders"]} == {TX_HASH}
+
+
+async def test_an_unwrap_is_told_from_a_wrap(outside: FakeServers, service: FakeService) -> None:
+    kind = OrderKind.WRAP
+    unwrap = placed(OrderStatus.CONFIRMED, kind=kind, sell_token=WETH, buy_token=NATIVE)
+    page = OrderPage((listed(unwrap),), 1)
+    service.next("history", ok(orders.order_history_response(page, 1, 0)))
+    async with in_process(outside) as model:
+        (order,) = (await call(model, "list_orders", wallet=WALLET))["orders"]
+    assert (order["kind"], order["action"]) == ("wrap", "unwrap")
 
 
 async def test_further_pages_of_a_history_are_of_its_first_total(

@@ -160,6 +160,12 @@ def test_amounts_are_in_units_of_their_tokens(town: SandboxInfo) -> None:
     shown = json.loads(operate(town, "orders", "show", order, "--json"))
     assert shown["minBuyAmount"] == "250000000000000000"
     assert shown["tokens"]["buy"] == {"symbol": "WETH", "decimals": 18}
+    done = run_command(["unwrap", "0.25", "--yes"], environment(town, 4))
+    assert done.returncode == 0, done.stdout
+    unwrap = listed(town, "--wallet", town.wallets[4].address)[0]
+    assert (unwrap["kind"], unwrap["action"]) == ("wrap", "unwrap")
+    lines = operate(town, "orders", "show", unwrap["orderId"]).splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("kind ")] == ["unwrap"]
 
 
 ODD = "0x7ee0000000000000000000000000000000000002"

@@ -19,6 +19,7 @@ from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.contract.exports import FORMATS
 from quietswap.rules.foreign_text import visible
 from quietswap.rules.orders.export import ExportFilter
+from quietswap.rules.orders.new_order import action_of
 from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.rules.time_units import HOUR_S, MINUTE_S
 from quietswap.rules.tx.address import Address
@@ -139,6 +140,7 @@ def show(context: OperatorContext, order: str) -> None:
     if found.inclusion is not None and found.inclusion.received is not None:
         row["receivedAmount"] = amount_text(found.inclusion.received, found.buy_token, tokens)
     del row["keyId"]  # for programs only: it repeats clientId
+    row["kind"] = row.pop("action")
     lines = [f"{name:18} {value if value is not None else '-'}" for name, value in row.items()]
     lines += ["", "event log"]
     for event in events:
@@ -182,7 +184,7 @@ def adopt(context: OperatorContext, tx_hash: str, client: str) -> None:
         "order_adopted", work, adds=lambda made: {"order": made.order_id}, tx=tx_hash, client=client
     )
     text = (
-        f"order {order.order_id} ({order.kind.value}): the service follows it from its next block"
+        f"order {order.order_id} ({action_of(order)}): the service follows it from its next block"
     )
     context.result(_row(order), text)
 
@@ -204,6 +206,7 @@ def _row(order: Order) -> dict[str, Any]:
     return {
         "orderId": order.order_id,
         "kind": order.kind.value,
+        "action": action_of(order),
         "keyId": order.client_id,
         "clientId": order.client_id,
         "status": order.status.value,

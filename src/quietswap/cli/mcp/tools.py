@@ -36,6 +36,7 @@ from quietswap.rules import wire as base
 from quietswap.rules.amounts import UINT256_MAX, format_units
 from quietswap.rules.contract.orders import OrderStatusResponse
 from quietswap.rules.contract.tokens import TokenEntry
+from quietswap.rules.orders.new_order import action
 from quietswap.rules.tx.signed import SIZE_CAP
 
 VALID_S = 30
@@ -187,7 +188,7 @@ class Tools:
         """List the orders of a wallet that were placed with this API key, newest first.
 
         The states are those that the service reports: follow_order compares one with the person's
-        own node.
+        own node. `action` tells a wrap from an unwrap, which are one `kind`.
         """
         page = await self._client.order_history(
             quotes.read_wallet(wallet),
@@ -199,7 +200,10 @@ class Tools:
         )
         return {
             "reportedByService": True,
-            "orders": marked(page.orders),
+            "orders": [
+                {**marked(each), "action": action(each.kind, each.summary.sell_token)}
+                for each in page.orders
+            ],
             "total": page.total,
             "hasMore": page.has_more,
         }

@@ -17,6 +17,7 @@ from quietswap.cli.output.responsive_table import ResponsiveTable
 from quietswap.cli.output.swap_result import against_pools
 from quietswap.cli.output.text_table import text_table
 from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
+from quietswap.rules.orders.new_order import action
 
 if TYPE_CHECKING:
     from quietswap.client import OrderEnd, QuietswapClient
@@ -57,7 +58,8 @@ def history_table(
         sell = display_token(item.summary.sell_token, client, context)
         buy = display_token(item.summary.buy_token, client, context)
         sold = f"{sell.brief(item.summary.sell_amount)} {sell.symbol}"
-        sold = sold if item.kind == "swap" else f"{item.kind}: {sold}"
+        if item.kind != "swap":
+            sold = f"{action(item.kind, item.summary.sell_token)}: {sold}"
         bought = f"→ {buy.brief(item.summary.buy_amount)} {buy.symbol}"
         bought = bought if item.status not in ("cancelled", "failed") else "→ nothing"
         bought = bought if item.kind in {"swap", "wrap"} else ""  # other kinds buy nothing

@@ -11,12 +11,17 @@ from quietswap.rules.tx.signed import SignedTransaction
 
 
 def operation_of(order: Order) -> WrapOperation:
-    return WrapOperation.WRAP if order.sell_token == NATIVE else WrapOperation.UNWRAP
+    return WrapOperation(action(OrderKind.WRAP, order.sell_token))
 
 
 def action_of(order: Order) -> str:
-    """Return the kind for people: an order of kind wrap may be an unwrap."""
-    return operation_of(order).value if order.kind is OrderKind.WRAP else order.kind.value
+    return action(order.kind.value, order.sell_token)
+
+
+def action(kind: str, sell_token: str) -> str:
+    """Return a kind of orders for people: an order of kind wrap may be an unwrap."""
+    is_unwrap = kind == OrderKind.WRAP and sell_token.lower() != NATIVE.lower()
+    return WrapOperation.UNWRAP.value if is_unwrap else kind
 
 
 @dataclass(frozen=True, slots=True)

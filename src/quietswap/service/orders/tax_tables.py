@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from quietswap.rules.amounts import format_ether
 from quietswap.rules.contract.exports import ExportedOrder
+from quietswap.rules.orders.new_order import action
 
 KOINLY = (
     "Date", "Sent Amount", "Sent Currency", "Received Amount", "Received Currency", "Fee Amount",
@@ -74,7 +75,7 @@ def _entry(order: ExportedOrder) -> _Entry | None:
     if order.block_number is None or order.mined_at is None:
         return None
     gas = _Side(order.fee_paid_eth, None if order.fee_paid_eth is None else "ETH")
-    name = f"{order.kind} {order.order_id}"
+    name = f"{action(order.kind, order.sell_token)} {order.order_id}"
     if order.kind not in _TRADES or order.status != "confirmed":
         return _Entry(gas, _NOTHING, _NOTHING, is_trade=False, text=f"{name}: {order.status}")
     wraps, unwraps = order.conversion == "wrap", order.conversion == "unwrap"
