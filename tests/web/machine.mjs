@@ -14,6 +14,7 @@ const contents = `
   export * from './src/ends'
   export { cardsOf, rowsOf } from './src/cards'
   export * from './src/refusals'
+  export { kindWord } from './src/words'
 `
 const { outputFiles } = buildSync({
   stdin: { contents, resolveDir: folder, loader: 'ts' },

@@ -349,5 +349,12 @@ def test_a_wrap_stands_with_the_swap_of_what_it_wrapped() -> None:
     assert answers == [rows for _, rows in cases]
 
 
+def test_an_unwrap_is_called_so() -> None:
+    """Both are of kind wrap."""
+    sold = ("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", WETH.address)
+    orders = [{"kind": "wrap", "orderParams": {"fromToken": each}} for each in sold]
+    assert run(*(call("kindWord", one) for one in orders)) == ["Wrap", "Unwrap"]
+
+
 def test_the_weth_of_the_table_is_the_real_one() -> None:
     assert TOKENS["WETH"].address == WETH.address

@@ -6,7 +6,7 @@ import type { Card } from './cards'
 import type { Known } from './views/parts'
 import { Following, type Order, type Orders } from './stream'
 import { find, type Token } from './tokens'
-import { KINDS, standing } from './words'
+import { kindWord, standing } from './words'
 
 export const WETH = '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2'
 const HISTORY = { kind: 'any', limit: '20' }
@@ -79,7 +79,7 @@ export function useNews(cards: readonly Card[], say: (text: string) => void): vo
       const before = told.current.get(key)
       told.current.set(key, now)
       if (before !== undefined && before !== now) {
-        say(`${KINDS[order.kind] ?? 'Order'}: ${now}`)
+        say(`${kindWord(order)}: ${now}`)
       }
     }
   }, [cards])

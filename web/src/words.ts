@@ -46,7 +46,7 @@ export const sentAgain = (times: number, isMined: boolean): string =>
 export function waitsFor({ nonce }: Order, before: readonly Order[]): string {
   const [first] = before
   if (!first) return ''
-  const names = before.map((one) => `number ${one.nonce} (${(KINDS[one.kind] ?? 'Order').toLowerCase()})`)
+  const names = before.map((one) => `number ${one.nonce} (${kindWord(one).toLowerCase()})`)
   const where = first.kind === 'swap' && !first.error ? 'here' : 'in your wallet'
   return (
     `Blocks take the transactions of a wallet in the order of their numbers. This is number ${nonce}, and waits for ` +
@@ -127,7 +127,14 @@ export function outcome({ outcome, simulated }: Schemas['SourceEntry']): string 
   return outcome === 'answered' ? 'verified' : (OUTCOMES[outcome] ?? outcome)
 }
 
-export const KINDS: Record<string, string> = {
+/** The placeholder that orders have for ETH. */
+const ETHER = /^0xe{40}$/i
+
+/** What an order does: one of kind wrap may be an unwrap. */
+export const kindWord = ({ kind, orderParams }: Order): string =>
+  kind === 'wrap' && !ETHER.test(orderParams.fromToken) ? 'Unwrap' : (KINDS[kind] ?? 'Order')
+
+const KINDS: Record<string, string> = {
   swap: 'Swap',
   wrap: 'Wrap',
   cancel: 'Cancel',

@@ -10,7 +10,7 @@ import { type End, endOf, paidText, paidWithSteps } from '../ends'
 import { difference, figure, signed } from '../figures'
 import { isOver, type Order } from '../stream'
 import { etherOf } from '../tokens'
-import { duration, KINDS, relayAnswered, searchers, sentAgain, waitsFor } from '../words'
+import { duration, kindWord, relayAnswered, searchers, sentAgain, waitsFor } from '../words'
 import { Icon, Picture } from './icons'
 import { Amount, Explorer, Fact, Fault, type Known, Message, Symbol, useNow } from './parts'
 import { Ruler } from './rulers'
@@ -65,8 +65,8 @@ export function chosen(card: Card, tokens: Known): Known {
 export function Title({ order, tokens }: { order: Order; tokens: Known }) {
   const { kind, orderParams: of, received } = order
   if (kind === 'wrap') {
-    const isWrap = of.toToken === WETH
-    return <>{`${isWrap ? 'Wrap' : 'Unwrap'} ${figure(of.amount, 18)} ${isWrap ? 'ETH' : 'WETH'}`}</>
+    const name = kindWord(order)
+    return <>{`${name} ${figure(of.amount, 18)} ${name === 'Wrap' ? 'ETH' : 'WETH'}`}</>
   }
   if (kind === 'approval') {
     return (
@@ -76,7 +76,7 @@ export function Title({ order, tokens }: { order: Order; tokens: Known }) {
       </>
     )
   }
-  if (kind !== 'swap') return <>{KINDS[kind] ?? 'Order'}</>
+  if (kind !== 'swap') return <>{kindWord(order)}</>
   const hasArrived = received?.amount != null && received.amount !== '0'
   return (
     <>
@@ -104,7 +104,7 @@ const AtLeast = ({ order, tokens }: { order: Order; tokens: Known }) =>
       At least <Amount amount={order.orderParams.minReturnAmount} address={order.orderParams.toToken} tokens={tokens} />, or it fails
     </>
   ) : (
-    <>{KINDS[order.kind] ?? 'Order'}</>
+    <>{kindWord(order)}</>
   )
 
 /** An order that no block has decided. */

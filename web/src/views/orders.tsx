@@ -6,7 +6,7 @@ import { type Card, isDecided, rowsOf } from '../cards'
 import { endOf, paidText } from '../ends'
 import { ago, signed } from '../figures'
 import { isOver, type Order } from '../stream'
-import { KINDS } from '../words'
+import { kindWord } from '../words'
 import { Allowances, type AllowanceProps } from './allowances'
 import { chosen, type OrderProps, OrderView, Title, Twin } from './order'
 import type { Known } from './parts'
@@ -63,7 +63,7 @@ function Line({ card, tokens, all }: { card: Card; tokens: Known; all: readonly 
   const end = endOf(order, all)
   const told = order.delivered?.toPromiseBps
   const named = chosen(card, tokens)
-  const parts = [...(card.wrap ? ['wrap'] : []), ...card.approvals.map(({ orderParams }) => (orderParams.amount === '0' ? 'reset' : 'approval')), (KINDS[order.kind] ?? 'order').toLowerCase()]
+  const parts = [...(card.wrap ? ['wrap'] : []), ...card.approvals.map(({ orderParams }) => (orderParams.amount === '0' ? 'reset' : 'approval')), kindWord(order).toLowerCase()]
   const steps = parts.length > 1 ? `. ${capital(parts.join(', '))}` : ''
   const state = !end ? (order.status === 'pending' ? 'Stored' : 'Sent privately') : end.name === 'done' ? `${finalized ? 'Final' : 'In a block'}${steps}` : `${end.heading}. Paid ${paidText(order, card.cancel)}`
   return (
