@@ -1,5 +1,6 @@
 """What NodeChain makes of a node that answers half, wrongly or for somebody else."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
@@ -159,6 +160,19 @@ async def test_the_next_fork_is_asked_once(scripted: Scripted) -> None:
     assert [await chain.next_fork(before) for _ in range(3)] == [1_790_000_000] * 3
     assert await chain.next_fork(1_790_000_000) is None, "it is active"
     assert scripted.node.served == ["eth_config"]
+
+
+async def test_a_quote_waits_for_the_fork_that_is_being_read(scripted: Scripted) -> None:
+    """Or none would be refused in the meantime; without an answer the earlier one stands."""
+    chain = scripted.says("eth_config", {"next": {"activationTime": LATER_S + 1}})
+    both = await asyncio.gather(chain.next_fork(LATER_S), chain.next_fork(LATER_S))
+    assert both == [LATER_S + 1] * 2
+    assert scripted.node.served == ["eth_config"]
+    scripted.clock.advance(600)
+    scripted.says("eth_config", "busy")
+    both = await asyncio.gather(chain.next_fork(LATER_S), chain.next_fork(LATER_S))
+    assert both == [LATER_S + 1] * 2
+    assert scripted.node.served == ["eth_config"] * 2
 
 
 @pytest.mark.parametrize(

@@ -102,8 +102,10 @@ class NodeChain:
         self._in_flight: SingleFlight[None, Head] = SingleFlight()
         self._fork_times = fork_times
         self.time = ChainClock(clock)
-        self._forks: TTLCache[None, int | None]
-        self._forks = TTLCache(1, _FORK_TTL_S, timer=clock.monotonic)
+        self._named_fork: int | None = None
+        self._fork_reads: SingleFlight[None, None] = SingleFlight()
+        self._fork_was_read: TTLCache[None, bool]
+        self._fork_was_read = TTLCache(1, _FORK_TTL_S, timer=clock.monotonic)
         self._logs_of_reverts: TTLCache[None, bool]
         self._logs_of_reverts = TTLCache(1, _LOGS_TTL_S, timer=clock.monotonic)
 
@@ -146,12 +148,16 @@ class NodeChain:
         return head
 
     async def next_fork(self, after_s: int) -> int | None:
-        if None not in self._forks:
-            self._forks[None] = None  # who asks meanwhile does not wait
-            with suppress(NodeUnavailable):
-                self._forks[None] = reads.next_fork(await self._rpc.call("eth_config"))
-        times = (*self._fork_times, self._forks[None] or 0)
+        if None not in self._fork_was_read:
+            await self._fork_reads(None, self._read_fork)
+        times = (*self._fork_times, self._named_fork or 0)
         return min((time for time in times if time > after_s), default=None)
+
+    async def _read_fork(self) -> None:
+        """Read which fork the node names; without an answer the earlier one stands."""
+        with suppress(NodeUnavailable):
+            self._named_fork = reads.next_fork(await self._rpc.call("eth_config"))
+        self._fork_was_read[None] = True
 
     async def warnings(self) -> dict[str, str]:
         """Return by subject what the operator should mend. Raises NodeUnavailable."""
