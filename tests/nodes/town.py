@@ -60,6 +60,18 @@ class GethTown(Town):
         self.geth.options = options
         self.do(self.geth.start())
 
+    def stop_blocks(self) -> int:
+        """Start the node again without blocks of its own, until the next start of it.
+
+        Return the time of its newest block.
+        """
+        period, self.geth.period = self.geth.period, 0
+        self.restart(*self.geth.options)
+        self.geth.period = period
+        newest = {"jsonrpc": "2.0", "id": 1, "method": "eth_getBlockByNumber"}
+        answer = loopback.post(self.geth.url, json=newest | {"params": ["latest", False]}).json()
+        return int(answer["result"]["timestamp"], 16)
+
 
 @contextmanager
 def background_loop() -> Iterator[Run[Any]]:
