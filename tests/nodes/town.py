@@ -176,6 +176,12 @@ class GethDesk(ApiClient):
         self.transact(next(_turns), ether, {"to": WETH.address, "data": sending})
         return account
 
+    def ether_wallet(self) -> LocalAccount:
+        """Return a new wallet with 3 ETH and no token."""
+        account: LocalAccount = Account.create()
+        self.transact(next(_turns), {"to": account.address, "value": 3 * ETHER})
+        return account
+
     def give(self, account: LocalAccount, token: SandboxToken, amount: int) -> None:
         raise NotImplementedError("a wallet on geth has `HOLDINGS`")
 
