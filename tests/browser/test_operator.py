@@ -43,6 +43,13 @@ def page(browser: Browser, town: Town) -> Iterator[Page]:
     found.close()
 
 
+WITHOUT_A_HINT = """[...document.querySelectorAll('.scroll')]
+  .filter((one) => one.scrollWidth > one.clientWidth)
+  .map((one) => getComputedStyle(one).backgroundAttachment)
+  .filter((moves) => moves !== 'local, local, scroll, scroll')"""
+"""Tables that are wider than their place, and have no shade at the side that says so."""
+
+
 def looked_at(page: Page, name: str) -> None:
     """Check what nobody should find wrong on a page, in every look. Wide tables scroll by
     themselves.
@@ -50,6 +57,7 @@ def looked_at(page: Page, name: str) -> None:
     for width, scheme in product((1280, 360), ("light", "dark")):
         page.look(width, scheme)
         assert page.axe() == [], (name, width, scheme)
+        assert page.call("evaluate", expression=WITHOUT_A_HINT) == [], (name, width)
     for width in (320, 360, 600, 1000, 1280, 1920):
         page.look(width)
         assert page.overflow() <= 0, (name, width)
