@@ -202,7 +202,7 @@ def test_orders_that_ended_before_are_one_line_each(
     assert page.count(OPEN) == 0
     [swap] = page.texts(css(".hist summary[data-kind=swap] b"))
     assert re.match(r"1 WETH → 2,9\d\d\.\d+ USDC", swap)
-    assert page.texts(css(".hist summary[data-kind=wrap] b")) == ["Wrap 1.5 ETH"]
+    assert page.texts(css(".hist summary[data-kind=wrap] b")) == ["Wrapped 1.5 ETH"]
     assert page.axe() == []
     assert page.overflow() <= 0
     tab_to(page, "^.*1 WETH → ")
@@ -210,6 +210,25 @@ def test_orders_that_ended_before_are_one_line_each(
     page.see("Against the quote", OPEN)
     assert page.axe() == []
     assert page.overflow() <= 0
+    page.close()
+
+
+RICH = "5000000000000"
+"""More than the pools' price of any swap of these tests, in units of USDC."""
+
+
+def test_the_ruler_names_what_arrived_once(browser: Browser, town: Town, desk: ApiClient) -> None:
+    """Also where nothing is above it, as when the pools' price was not read."""
+    page = private(browser, town, HonestWallet(town, allowed(desk)))
+    quoted(page)
+    signs(page)
+    confirmed(page, "swap")
+    page.see("Pools’ price", css(".ruler"))
+    page.mangle(RICH, keep="^(?!amount$)[^=]", only="/mev/orders/ord")
+    page.reload()
+    page.see("Received 5,000,000", css(".ruler"))
+    assert page.text(css(".ruler")).count("Received") == 1
+    assert page.axe() == []
     page.close()
 
 

@@ -41,6 +41,7 @@ LOOKS = tuple(product((1280, 360), ("light", "dark")))
 _LOWEST, _LOWEST_BELOW_A_BANNER = 640, 680
 """CSS pixels: the button of the card ends above, in a phone's window that was not scrolled."""
 _BOTTOM = "Math.ceil(document.querySelector('.card .go').getBoundingClientRect().bottom + scrollY)"
+_HEADER = "document.querySelector('.top > div').offsetHeight"
 _MOVING = "document.getAnimations().filter(({ playState }) => playState === 'running').length"
 _TEXT = "document.documentElement.style.fontSize"
 _SIZE = "getComputedStyle(document.querySelector('main')).fontSize"
@@ -140,9 +141,12 @@ def test_the_way_to_a_swap(browser: Browser, town: Town, desk: ApiClient) -> Non
         fits(page)
     approved(page, "1.5")
     seen(page, "ready")
+    facts = page.text(css("[aria-label='This swap']"))
+    assert len(re.findall(r"−0\.\d\d %", facts)) == 2, "what is less for the person has a minus"
     page.click("button", REVIEW)
     page.wait(role("button", CONFIRM))
     sees(page, "You pay", "You receive at least", "Network fee", "Router", "Sent to", "Seen by")
+    sees(page, "price impact −0.")
     sees(page, "Good until", "Copy the minimum")
     seen(page, "review")
     signing_to_done(page, wallet, desk)
@@ -183,6 +187,8 @@ def signing_to_done(page: Page, wallet: HoldingWallet, desk: ApiClient) -> None:
         under_way(page)
         sees(page, "Public mempool", "Cancel swap", "Speed up")
         assert page.text(css(".count")) == "1"
+        page.look(360)
+        assert page.call("evaluate", expression=_HEADER) <= 56, "one line, also with a count"
         seen(page, "order")
         page.reload()
         under_way(page)

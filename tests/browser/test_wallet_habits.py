@@ -429,7 +429,7 @@ def test_a_wallet_that_signs_another_amount(browser: Browser, town: Town, desk: 
     to_wrap(page, "0.01")
     page.click("button", "Wrap 0.01 ETH")
     page.see("signed something else than this page asked for: 0.1 instead of 0.01 ETH.", FAULT)
-    sees_order(page, "wrap", "Wrap 0.1 ETH")
+    sees_order(page, "wrap", "0.1 ETH")
     page.close()
 
 

@@ -224,8 +224,9 @@ export const Router = ({ address, more = '' }: { address: string; more?: string 
 export const sandwichText = ({ mevAnalysis }: Quote): string =>
   mevAnalysis.known ? `up to ${usd(mevAnalysis.estimatedProtectionUsd)}` : 'not known'
 
-export const impactText = (quote: Quote): string =>
-  quote.priceImpactAvailable ? `${quote.priceImpact.toFixed(2)} %` : 'not known'
+/** With the sign of all comparisons: a minus is less for the person. The service counts a loss as positive. */
+export const impactText = ({ priceImpact, priceImpactAvailable }: Pick<Quote, 'priceImpact' | 'priceImpactAvailable'>): string =>
+  priceImpactAvailable ? signed(-Math.round(priceImpact * 100)) : 'not known'
 
 function ThisSwap({ quote, trade, canBatch }: Pick<Props, 'trade' | 'canBatch'> & { quote: Quote }) {
   const now = useNow()
@@ -239,7 +240,7 @@ function ThisSwap({ quote, trade, canBatch }: Pick<Props, 'trade' | 'canBatch'> 
         <span>{trade.isRenewing ? 'new quote…' : `new quote in ${left} s`}</span>
       </h2>
       <dl class="facts">
-        <Fact name="Price impact">{impactText(quote)}</Fact>
+        <Fact name="Price impact" more="a minus is less for you">{impactText(quote)}</Fact>
         {reference != null && <Fact name="Against the pools’ price">{signed(reference)}</Fact>}
         <Fact name={feeName(trade, canBatch)} more={mostFee(trade, canBatch)}>{feeText(quote)}</Fact>
         <Fact name="Fee of quietswap">none</Fact>

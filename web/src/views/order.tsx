@@ -66,7 +66,7 @@ export function Title({ order, tokens }: { order: Order; tokens: Known }) {
   const { kind, orderParams: of, received } = order
   if (kind === 'wrap') {
     const name = kindWord(order)
-    return <>{`${name} ${figure(of.amount, 18)} ${name === 'Wrap' ? 'ETH' : 'WETH'}`}</>
+    return <>{`${name}${order.status === 'confirmed' ? 'ped' : ''} ${figure(of.amount, 18)} ${name === 'Wrap' ? 'ETH' : 'WETH'}`}</>
   }
   if (kind === 'approval') {
     return (
@@ -88,11 +88,15 @@ export function Title({ order, tokens }: { order: Order; tokens: Known }) {
 
 export function Twin({ order, tokens }: { order: Order; tokens: Known }) {
   const { fromToken, toToken } = order.orderParams
-  const both = [...new Set([fromToken, toToken])].flatMap((address) => tokens[address] ?? [])
+  const weth = tokens[WETH]
+  const [sold, bought] = [tokens[fromToken], tokens[toToken]]
+  const isWrap = order.kind === 'wrap' && weth !== undefined
+  const pair = isWrap ? (toToken === WETH ? [etherOf(weth), weth] : [weth, etherOf(weth)]) : [sold, sold === bought ? undefined : bought]
+  const both = pair.flatMap((token) => token ?? [])
   return (
     <span class="twin">
       {both.map((token) => (
-        <Picture key={token.address} token={token} />
+        <Picture key={token.symbol} token={token} />
       ))}
     </span>
   )

@@ -24,18 +24,20 @@ interface RulerProps {
 }
 
 export function Ruler({ minimum, received, pools, decimals }: RulerProps) {
-  const end = pools !== undefined && pools > received ? pools : received
+  const isBelow = pools !== undefined && pools > received
+  const end = isBelow ? pools : received
   const span = end - minimum
   const at = span > 0n ? Number(((received - minimum) * 1_000n) / span) / 1_000 : 1
   const element = useShares({ '--at': at })
   const text = (units: bigint): string => figure(units, decimals)
-  const last = end === received ? `Received ${text(received)}` : `Pools’ price ${text(end)}`
+  // where the end is what arrived, the dot has its label already
+  const last = isBelow ? `Pools’ price ${text(end)}` : ''
   return (
     <div
       class="ruler"
       ref={element}
       role="img"
-      aria-label={`Received ${text(received)}, between the minimum ${text(minimum)} and ${last.toLowerCase()}`}
+      aria-label={`Received ${text(received)}; minimum ${text(minimum)}${last && `; ${last.toLowerCase()}`}`}
     >
       <i />
       <b>Received {text(received)}</b>
