@@ -34,6 +34,23 @@ def test_nothing_is_asked_of_a_person_whose_wallet_cannot(
     assert (delegate.sent, service.bodies("order")) == ([], [])
 
 
+@pytest.mark.parametrize("conversion", [None, *WITH_ETH])
+def test_a_quote_tells_a_delegated_wallet_that_one_transaction_does_it(
+    quietswap: Quietswap, service: FakeService, delegate: FakeChain, conversion: str | None
+) -> None:
+    words = WITH_ETH.get(conversion or "", ("1", "WETH", "USDC"))
+    service.script["quote"].clear()
+    told = converting(conversion) if conversion else offered()
+    service.next("quote", ok(told), ok(told | {"batch": None}))
+    shown = " ".join(quietswap("quote", *words).stdout.split())
+    steps = {"wrap": "wrap, approval and swap", "unwrap": "approval, swap and unwrap"}
+    line = f"at once {steps.get(conversion or '', 'approval and swap')} in one transaction"
+    assert f"{line}, as the wallet is delegated: swap --approve batch" in shown
+    asked = [each.query for each in service.asked if each.path == "/api/v1/quote"]
+    assert [each.get("conversion") for each in asked] == [conversion]
+    assert "at once" not in quietswap("quote", *words).stdout
+
+
 def test_an_allowance_that_suffices_needs_no_batch(
     quietswap: Quietswap, service: FakeService, delegate: FakeChain
 ) -> None:

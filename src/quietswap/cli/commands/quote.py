@@ -33,7 +33,14 @@ def quote(
     What to sell so that at least an amount arrives: quietswap quote WETH --receive 1000 USDC
     """
     from quietswap.cli.options.trade import amounts_of, token_of, token_pair
-    from quietswap.cli.output.quote import facts, missing_ether, steps, usual_wait, whole_quote
+    from quietswap.cli.output.quote import (
+        facts,
+        in_one,
+        missing_ether,
+        steps,
+        usual_wait,
+        whole_quote,
+    )
     from quietswap.cli.output.tokens import ETHER
     from quietswap.client.flows.quote_checks import SwapRequest
     from quietswap.client.flows.quoting import judge_quote
@@ -45,8 +52,9 @@ def quote(
             (amount, receive, None, None), (selling, buying), client, context, owner
         )
         request = SwapRequest(
-            token_of(selling), token_of(buying), wallet=owner, slippage_bps=slippage_bps, **amounts
-        )
+            token_of(selling), token_of(buying), wallet=owner, slippage_bps=slippage_bps,
+            batch=True, **amounts,
+        ).in_weth  # fmt: skip
         swap_quote = client.quote(request)
         if not context.result(swap_quote):
             return
@@ -55,6 +63,8 @@ def quote(
         context.screen.print(whole_quote(swap_quote, selling, buying, loss))
         if (wait := usual_wait(client)) is not None:
             context.screen.print(facts(("in a block", wait)))
+        if (at_once := in_one(swap_quote, request.batch_conversion)) is not None:
+            context.screen.print(at_once)
         if ETHER in (selling, buying):
             if ether is not None and ether < swap_quote.sell_amount:
                 context.screen.print(missing_ether(ether, selling))

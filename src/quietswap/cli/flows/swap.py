@@ -325,14 +325,12 @@ class SwapRun(SigningFlow):
         quote, inside = plan.quote, plan.request.batch_conversion
         router, amount = output.short(quote.dex_route.target), quote.sell_amount
         sold = _in_weth(self._sell).show(amount)
-        steps = "approval and swap"
+        steps = output.batch_steps(inside)
         if inside == "wrap":
-            steps = "wrap, approval and swap"
             self._print_warning(f"in the same transaction: {self._sell.show(amount)}", "wrap")
         text = f"in the same transaction: {router} may move exactly {sold}"
         self._print_warning(text, "approve")
         if inside == "unwrap":
-            steps = "approval, swap and unwrap"
             text = f"in the same transaction: {_in_weth(self._buy).show(quote.min_buy_amount)}, the"
             text += " minimum, arrives as ETH; what is above it stays WETH"
             self._print_warning(text, "unwrap")

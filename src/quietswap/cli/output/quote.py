@@ -21,6 +21,7 @@ from quietswap.client.errors import ClientError
 from quietswap.client.flows.effects import perform
 from quietswap.rules.safety.loss import Loss, LossLevel, level_of, to_bps
 from quietswap.rules.trial.next_block import SLOT_S
+from quietswap.rules.wire import WrapOperation
 
 if TYPE_CHECKING:
     from quietswap.client import QuietswapClient
@@ -224,6 +225,21 @@ def step_names(quote: "SwapQuoteResponse", sell: DisplayToken) -> tuple[str, ...
     """Return the steps of a quote with ETH, as far as the service tells the allowance."""
     names = ["swap"] if quote.issues.allowance is None else ["approve", "swap"]
     return ("wrap", *names) if sell == ETHER else (*names, "unwrap")
+
+
+def in_one(quote: "SwapQuoteResponse", conversion: WrapOperation | None) -> RenderableType | None:
+    """Return that one transaction does it all from a delegated wallet; None if it cannot."""
+    form = quote.batch
+    if form is None or form.transaction_params is None or form.conversion != conversion:
+        return None
+    text = f"{batch_steps(conversion)} in one transaction, as the wallet is delegated: swap"
+    return facts(("at once", Text(f"{text} --approve batch")))
+
+
+def batch_steps(conversion: WrapOperation | None) -> str:
+    """Return what a batched form does, in words."""
+    steps = {"wrap": "wrap, approval and swap", "unwrap": "approval, swap and unwrap"}
+    return steps.get(conversion or "", "approval and swap")
 
 
 def least_seconds(names: Sequence[str]) -> int:
