@@ -7,6 +7,7 @@ import pytest
 
 from quietswap.rules.errors.base import InsufficientLiquidity
 from quietswap.rules.errors.requests import TokenNotSupported
+from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_tokens import TOKEN_ANSWERS
 from tests.cli.conftest import Quietswap
 from tests.cli.test_token_commands import OTHER
@@ -37,6 +38,20 @@ def test_one_quote_follows_the_price_that_was_waited_for(
     assert {asked.query["sources"] for asked in service.asked[:3]} == {"own"}
     assert f"at {'least' if option == '--above' else 'most'} 3,000 is reached" in result.stdout
     assert "quietswap swap 1 WETH USDC" in result.stdout
+
+
+def test_ether_has_the_price_of_its_weth(quietswap: Quietswap, service: FakeService) -> None:
+    """And what is pasted swaps ETH, in all its steps."""
+    service.next("price", priced(2_999_999_999), priced(3_000_000_000))
+    result = quietswap("watch", "eth", "USDC", "--above", "3000", *FAST)
+    assert result.exit_code == 0, result.output
+    assert paths(service) == ["price", "price", "quote"]
+    assert {asked.query["sellToken"] for asked in service.asked} == {WETH}
+    assert "1 ETH is 3,000.00 USDC: at least 3,000 is reached" in " ".join(result.stdout.split())
+    assert "to sign wrap, swap: 2 signatures" in " ".join(result.stdout.split())
+    assert "quietswap swap 1 ETH USDC" in result.stdout
+    refusal = quietswap("watch", "ETH", "WETH", "--above", "1", *FAST)
+    assert (refusal.exit_code, "one to one" in refusal.output) == (2, True)
 
 
 def test_the_price_is_that_of_one_token_for_the_amount(

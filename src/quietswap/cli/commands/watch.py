@@ -38,13 +38,13 @@ def watch(
 
     The price is what the service's own source promises for AMOUNT, so that no vendor is asked in
     vain. It is not verified; the quote is. Nothing is signed. The command waits until Ctrl-C, also
-    while the service does not answer.
+    while the service does not answer. ETH has the price of its WETH.
     """
     from quietswap.cli.flows.watch import PriceWatch
-    from quietswap.cli.options.trade import token_pair
+    from quietswap.cli.options.trade import token_of, token_pair
     from quietswap.cli.output.order_progress import OrderProgress
-    from quietswap.cli.output.quote import whole_quote
-    from quietswap.cli.output.tokens import parse_amount
+    from quietswap.cli.output.quote import steps, whole_quote
+    from quietswap.cli.output.tokens import ETHER, parse_amount
     from quietswap.client import PollingPolicy
     from quietswap.client.flows.quote_checks import SwapRequest
     from quietswap.client.flows.quoting import judge_quote
@@ -55,14 +55,14 @@ def watch(
     owner, progress = own_wallet(wallet), OrderProgress(context.screen)
     polling = PollingPolicy(interval_s=poll, on_trouble=progress.trouble)
     with context.client(polling) as client, signals_as_ctrl_c():
-        selling, buying = token_pair(sell, buy, client, context, signs=False, takes_ether=False)
+        selling, buying = token_pair(sell, buy, client, context, signs=False)
         if selling.raw and not selling.decimals and context.rpc_url is None:
             raise click.UsageError(f"how much one {selling.symbol} is, your node says: --rpc-url")
         limit, units = parse_amount(text, buying, option), 10**selling.decimals
         if amount is not None:
             units = parse_amount(amount, selling, "--amount")
         request = SwapRequest(
-            selling.address, buying.address, units, owner, slippage_bps=slippage_bps
+            token_of(selling), token_of(buying), units, owner, slippage_bps=slippage_bps
         )
         watched = PriceWatch(sell=selling, buy=buying, limit=limit, is_least=below is None)
         try:
@@ -73,6 +73,8 @@ def watch(
     if context.result(swap_quote):
         loss = judge_quote(swap_quote, slippage_bps)
         context.screen.print(whole_quote(swap_quote, selling, buying, loss, limit))
+        if ETHER in (selling, buying):
+            context.screen.print(steps(swap_quote, selling))
         context.say("Nothing was signed. To swap, by a fresh quote that delivers as much:")
         least = buying.number(swap_quote.min_buy_amount).replace(",", "")
         limits = *typed_options("slippage-bps", "raw"), "--at-least", least

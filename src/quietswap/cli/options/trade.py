@@ -74,18 +74,15 @@ def token_pair(
     yes: bool = False,
     by_node: bool = True,
     amount: str | None = None,
-    takes_ether: bool = True,
 ) -> tuple[DisplayToken, DisplayToken]:
     """Return SELL and BUY, as `token_address` and `by_address` find them.
 
-    One of them may be ETH if the command `takes_ether`. The error for ETH and WETH names a command
-    with `amount`. Raises click.UsageError.
+    One of them may be ETH. The error for ETH and WETH names a command with `amount`. Raises
+    click.UsageError.
     """
     pair = []
     for each in (sell, buy):
         if is_ether(each):
-            if not takes_ether:
-                raise click.UsageError("ETH has the price of its WETH: give WETH")
             pair.append(replace(ETHER, raw=context.raw))
             continue
         address = token_address(each, client, context, signs=signs, yes=yes)
