@@ -49,9 +49,14 @@ def test_a_check_names_the_process_on_the_port(
     with shared() as other:
         port = other.getsockname()[1]
         result = quietswap("serve", "--check", "--json", "--port", str(port))
+        plain = quietswap("serve", "--check", "--port", str(port))
     assert result.exit_code == 0
     [warning] = json.loads(result.stdout)["warnings"]
     assert f"Address already in use by process {os.getpid()} (" in warning
+    first, *_, last = plain.stdout.splitlines()
+    assert first.startswith("the settings have no fault, but a warning below: http on ")
+    assert (plain.exit_code, last) == (0, f"warning: {warning}")
+    assert "good" not in plain.stdout
 
 
 def test_a_process_that_may_open_few_files_does_not_start(

@@ -208,7 +208,7 @@ def test_the_mainnet_page(town: Town, tmp_path: Path) -> None:
     done = bash(lines, town)
     assert '"result"' in done.stdout
     assert '"error"' not in done.stdout
-    assert "the settings are good" in done.stdout
+    assert re.search("the settings (are good|have no fault)", done.stdout)  # its port may be in use
 
 
 def test_the_first_small_wrap_asks(town: Town) -> None:

@@ -68,12 +68,12 @@ def serve(
     if faults and check:
         raise click.UsageError("the settings have faults:\n" + _listed(faults))
     if check:
-        click.echo(_summary(settings))
+        click.echo(_summary(settings, len(warnings)))
         if stores:
             click.echo(_reached(settings, context))
         lines = ["the node answers and simulates what a quote asks"] if node else []
-        lines += [f"warning: {warning}" for warning in warnings]
-        for line in (*lines, *(f"{one.setting}: from {one.origin}" for one in secrets)):
+        lines += [f"{one.setting}: from {one.origin}" for one in secrets]
+        for line in (*lines, *(f"warning: {warning}" for warning in warnings)):
             click.echo(line)
         return
     with _ending_as_logged(settings):
@@ -186,11 +186,15 @@ def _reached(settings: Settings, context: OperatorContext) -> str:
     return f"the database {context.url} was reached and takes writes; {redis}"
 
 
-def _summary(settings: Settings) -> str:
+def _summary(settings: Settings, warnings: int) -> str:
     server = settings.server
     scheme = "https (TLS 1.3)" if server.tls_cert else "http"
+    verdict = "the settings are good"
+    if warnings:
+        count = "a warning" if warnings == 1 else f"{warnings} warnings"
+        verdict = f"the settings have no fault, but {count} below"
     text = (
-        f"the settings are good: {scheme} on {server.host}:{server.port}, "
+        f"{verdict}: {scheme} on {server.host}:{server.port}, "
         f"{server.workers} process(es), {len(settings.node.urls)} node URL(s)"
     )
     if server.tls_cert:
