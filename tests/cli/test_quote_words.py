@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.rules.errors.base import NotFound
+from quietswap.rules.errors.base import InsufficientLiquidity, NotFound
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import FakeService, Reply, refused
@@ -41,6 +41,19 @@ def test_a_quote_names_rate_validity_and_one_percentage(
     assert text.count("%") == 1
     assert "about 30 seconds to sign and submit it; no block executes it after 2027-01-15" in text
     assert "to pools" not in text
+
+
+def test_a_source_with_a_route_is_no_line_of_a_refusal(
+    quietswap: Quietswap, service: FakeService
+) -> None:
+    rows = [
+        {"source": "kyberswap", "outcome": "answered", "reason": None},
+        {"source": "velora", "outcome": "no_route", "reason": None},
+    ]
+    service.next("quote", refused(InsufficientLiquidity(sources=rows, message="no quote of 3")))
+    output = quietswap("quote", "WETH", "--receive", "9", "USDC").output
+    assert "velora: no route" in output
+    assert "kyberswap" not in output
 
 
 def test_the_steps_from_ether_and_their_commands(

@@ -1,5 +1,6 @@
 """`minBuyAmount` in the place of `sellAmount`: the least that is sold for it, in few quotes."""
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -96,11 +97,22 @@ def test_such_a_quote_is_signed_and_delivers_what_was_asked_for(desk: ApiClient)
     assert status["orderParams"]["amount"] == quote["sellAmount"]
 
 
-def test_a_minimum_that_no_quote_reaches_says_what_the_most_was(desk: ApiClient) -> None:
+def test_a_minimum_that_no_quote_reaches_names_the_closest_quote(desk: ApiClient) -> None:
+    """It is no bound of the pools: another amount may have more, and this one costs nearly all."""
     goal = 50_000_000 * 10**6  # more USDC than all pools hold
     query = ask(desk.wallet(), TOKENS["WETH"], TOKENS["USDC"], minBuyAmount=goal)
     answer = refused(desk.api.get(PATH, params=query), 404, "INSUFFICIENT_LIQUIDITY")
-    assert f"no quote of 3 has a minimum of minBuyAmount {goal}: the most is " in answer["message"]
+    closest = re.search(
+        rf"no quote of 3 has a minimum of minBuyAmount {goal}: the closest has (\d+), for a"
+        r" sellAmount of (\d+), at a price impact of (\d+\.\d\d) %",
+        answer["message"],
+    )
+    assert closest, answer["message"]
+    least, amount, impact = closest.groups()
+    exact = ask(desk.wallet(), TOKENS["WETH"], TOKENS["USDC"], sellAmount=int(amount))
+    quote = data(desk.api.get(PATH, params=exact))
+    assert int(quote["minBuyAmount"]) == pytest.approx(int(least), rel=0.001)
+    assert 90 < float(impact) < 100
     assert {row["source"] for row in answer["details"]["sources"]} >= {"uniswap", "kyberswap"}
 
 

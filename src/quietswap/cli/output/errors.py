@@ -159,7 +159,8 @@ def _figures(error: errors.ClientError, *, raw: bool) -> Iterator[str]:
             if not isinstance(each, dict):
                 continue
             reason = why(str(each.get("outcome", "")), each.get("reason") and str(each["reason"]))
-            yield f"{each.get('source')}: {reason}"
+            if reason:  # it had a route
+                yield f"{each.get('source')}: {reason}"
 
 
 def _token(asset: str, *, raw: bool) -> DisplayToken:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal
 
 from quietswap.rules.chain.records import ChainReader, PreparedSimulation
 from quietswap.rules.errors.base import Details, InsufficientLiquidity, ServiceUnavailable
@@ -251,10 +252,14 @@ def minimum_not_reached(
         rows = (cause.details or {}).get("sources", ())
         return InsufficientLiquidity(sources=rows, message=f"no quote {lacks}: {cause.message}")
     best = max(quotes, key=lambda quote: quote.min_buy_amount)
+    impact = ""
+    if best.impact_percent is not None:
+        percent = best.impact_percent.quantize(Decimal("0.01"), ROUND_DOWN)
+        impact = f", at a price impact of {percent} %"
     return InsufficientLiquidity(
         sources=_rows(best.sources),
-        message=f"no quote of {len(quotes)} {lacks}:"
-        f" the most is {best.min_buy_amount}, for a sellAmount of {best.sell_amount}",
+        message=f"no quote of {len(quotes)} {lacks}: the closest has {best.min_buy_amount}, for a"
+        f" sellAmount of {best.sell_amount}{impact}",
     )
 
 
