@@ -1,6 +1,6 @@
 """The chain goes back, the node loses blocks, the service was away, the rules change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,31 +63,38 @@ def test_what_a_killed_node_lost_is_sent_again_and_confirmed(rules: str) -> None
     """
     with running_geth_town(RULES[rules]) as town, GethDesk(town) as desk:
         town.restart(*town.geth.options)
-        wallets = desk.genesis_wallets
-        orders: list[dict[str, Any]] = []
-        desk.until_block(CLOSES_AT - DEEP + 2)  # what is older may be closed
-        while desk.head() < FINAL_EVERY + 1:
-            wallet = wallets[len(orders) % len(wallets)]
-            data(desk.submit_wrap(desk.wrap(wallet, amount="0.01")))
-            order = desk.history(wallet, kind="wrap")["orders"][0]
-            desk.until(lambda sent=order: mined_in(desk, sent))
-            orders.append(order)
+        final = -(-(desk.head() + WINDOW) // FINAL_EVERY) * FINAL_EVERY
+        desk.until_block(final - WINDOW)
+        numbered = dict(wraps_until(desk, final))
+        desk.until_block(final + 1)
         finalized = desk.rpc("eth_getBlockByNumber", "finalized", False)
-        assert int(finalized["number"], 16) >= FINAL_EVERY
-        desk.until_block(CLOSES_AT + 2)
-        slowly(lambda: {desk.status(one["orderId"])["status"] for one in orders} == {"confirmed"})
-        before = desk.head()
+        assert int(finalized["number"], 16) >= final
+        desk.until_block(final + CLOSES_EVERY + 2)
         with desk.no_blocks():
+            may_be_closed = desk.head() + 4 - DEEP  # if blocks come before the kill
             town.do(town.geth.kill())
+            orders = [order for number, order in numbered.items() if number > may_be_closed]
+            assert orders
             town.geth.options += ("--txpool.nolocals",)  # nor does it mine again what it was sent
             town.do(town.geth.start())
-            assert desk.head() < before
             assert not any(mined_in(desk, one) for one in orders), "all of them are lost"
             slowly(lambda: not any(is_false(desk, one) for one in orders))
             sent = times_sent(desk)
             slowly(lambda: all(times_sent(desk)[h] > sent[h] for h in hashes(orders)))
         slowly(lambda: all(mined_in(desk, one) for one in orders))
         slowly(lambda: {desk.status(one["orderId"])["status"] for one in orders} == {"confirmed"})
+
+
+def wraps_until(desk: GethDesk, last: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield orders that are confirmed one after the other, each of a wallet and with its block."""
+    for wallet in desk.genesis_wallets:
+        data(desk.submit_wrap(desk.wrap(wallet, amount="0.01")))
+        order = desk.history(wallet, kind="wrap")["orders"][0]
+        slowly(lambda sent=order: desk.status(sent["orderId"])["status"] == "confirmed")
+        number = int(desk.receipt(order["txHash"])["blockNumber"], 16)
+        if number > last:
+            return
+        yield number, order
 
 
 def hashes(orders: list[dict[str, Any]]) -> set[str]:
@@ -107,8 +114,10 @@ def slowly(holds: Callable[[], object]) -> None:
 
 FINAL_EVERY = 32
 """Blocks, as geth's developer mode counts."""
-CLOSES_AT = FINAL_EVERY + TrackingConfig().backstop_every_blocks
-"""The first block at which the tracker would close what such a final block holds."""
+CLOSES_EVERY = TrackingConfig().backstop_every_blocks
+"""At each multiple of it the tracker would close what a final block holds."""
+WINDOW = 16
+"""Blocks before a final one, in which the orders are."""
 
 
 def is_false(desk: GethDesk, order: dict[str, Any]) -> bool:

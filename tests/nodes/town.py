@@ -156,7 +156,7 @@ class GethDesk(ApiClient):
     def __init__(self, town: Town, database_url: str | None = None) -> None:
         super().__init__(town, database_url)
         self.stuck_raw: dict[str, str] = {}
-        self.genesis_wallets = [Account.from_key(wallet.private_key) for wallet in WALLETS[:4]]
+        self.genesis_wallets = [Account.from_key(wallet.private_key) for wallet in WALLETS]
 
     def wallet(self, *, ether: float = 3, tokens: int = 0) -> LocalAccount:
         """Return a new wallet with `HOLDINGS`."""
