@@ -27,6 +27,7 @@ from quietswap.rules.operator.figures import (
 from quietswap.rules.operator.operators import ProcessReport
 from quietswap.sandbox.contracts.pools import VYPER
 from quietswap.service.base.clock import SystemClock
+from tests.browser.batching import BatchingWallet, delegated_account
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.picture_page import write
@@ -39,9 +40,9 @@ from tests.browser.steps import (
     back,
     choose,
     confirmed,
-    connects,
-    opened,
+    namesake,
     owes_a_reset,
+    private,
     quoted,
     sees_order,
     signs,
@@ -50,6 +51,15 @@ from tests.browser.steps import (
     to_orders,
     to_wrap,
     under_way,
+)
+from tests.browser.test_ends import (
+    UNPROTECTED,
+    WITH_DEADLINE,
+    WITHOUT_DEADLINE,
+    failing,
+    swaps,
+    visiting,
+    withheld,
 )
 from tests.browser.test_operator import TITLE, VIEWS, log_in
 from tests.browser.test_states import HELD
@@ -84,7 +94,7 @@ def a_browser() -> Iterator[Browser]:
 Picture = Callable[[str], None]
 
 
-def take(page: Page, wallet: HoldingWallet, desk: ApiClient, picture: Picture) -> None:
+def take(page: Page, wallet: HoldingWallet, desk: ApiClient, town: Town, picture: Picture) -> None:
     """Go through the states of the page, with a picture of each."""
     page.see("Indicative")
     picture("01-first")
@@ -99,7 +109,7 @@ def take(page: Page, wallet: HoldingWallet, desk: ApiClient, picture: Picture) -
     page.wait(PRIVATE)
     page.wait(QUOTE)
     picture("16-eth")
-    opened_parts(page, picture)
+    opened_parts(page, town, picture)
     page.call("evaluate", expression=HELD)
     choose(page, "Pay with", "WETH")
     state(page, "quoting")
@@ -145,7 +155,7 @@ def take(page: Page, wallet: HoldingWallet, desk: ApiClient, picture: Picture) -
     picture("15-orders")
 
 
-def opened_parts(page: Page, picture: Picture) -> None:
+def opened_parts(page: Page, town: Town, picture: Picture) -> None:
     """Take what opens above the page."""
     for name, opener in (
         ("slippage", "^Slippage"),
@@ -163,6 +173,9 @@ def opened_parts(page: Page, picture: Picture) -> None:
     page.fill("Search by symbol, name or address", VYPER.address)
     page.see("Use it anyway")
     picture("11-unlisted")
+    page.fill("Search by symbol, name or address", namesake(town))
+    page.see("This is not USDC")
+    picture("11-look-alike")
     page.press("Escape")
 
 
@@ -206,9 +219,27 @@ def ends(page: Page, town: Town, desk: ApiClient, picture: Picture) -> None:
     picture("05b-reset")
 
 
-def visit(browser: Browser, town: Town, desk: ApiClient, folder: Path) -> None:
-    """Take all states of the page, each in all looks."""
-    page: Page
+def other_ends(browser: Browser, town: Town, desk: ApiClient, folder: Path) -> None:
+    """Take swaps that failed and expired, of services with settings of their own."""
+    with (
+        tempfile.TemporaryDirectory() as own,
+        visiting(browser, town, desk, Path(own), UNPROTECTED) as page,
+    ):
+        failing(page, desk)
+        picturing(page, folder)("10-failed")
+    for name, settings in (("not-over", WITHOUT_DEADLINE), ("expired", WITH_DEADLINE)):
+        with (
+            tempfile.TemporaryDirectory() as own,
+            visiting(browser, town, desk, Path(own), settings) as page,
+            withheld(town),
+        ):
+            swaps(page)
+            page.see("Expired", css(".end-title"))
+            picturing(page, folder)(f"10-{name}")
+
+
+def picturing(page: Page, folder: Path) -> Picture:
+    """Return what takes a page in all looks."""
 
     def picture(shown: str) -> None:
         for width, scheme in LOOKS:
@@ -219,19 +250,32 @@ def visit(browser: Browser, town: Town, desk: ApiClient, folder: Path) -> None:
                 page.small_screenshot(folder / "shown" / f"{SHOWN[name]}.webp")
         page.look(1280, height=HEIGHTS[1280])
 
+    return picture
+
+
+def visit(browser: Browser, town: Town, desk: ApiClient, folder: Path) -> None:
+    """Take all states of the page, each in all looks."""
     wallet = HoldingWallet(town, desk.wallet(), "eth_sendTransaction", signs=True)
     locked = SilentWallet(town, desk.wallet())
     locked.silent.add("eth_requestAccounts")
     page = browser.page({"w": wallet, "l": locked}, names=NAMES)
     page.goto(f"{town.facts['baseUrl']}/?amount=1.5")
-    take(page, wallet, desk, picture)
+    take(page, wallet, desk, town, picturing(page, folder))
     page.close()
-    page = opened(browser, town, HonestWallet(town, owes_a_reset(desk)), names=NAMES)
-    connects(page)
-    page.click("button", "Set up private sending")
-    page.click("button", "Add it in my wallet")
-    page.wait(PRIVATE)
-    ends(page, town, desk, picture)
+    page = private(browser, town, HonestWallet(town, owes_a_reset(desk)), names=NAMES)
+    ends(page, town, desk, picturing(page, folder))
+    page.close()
+    batching = BatchingWallet(town, delegated_account(desk))
+    page = private(browser, town, batching, names=NAMES)
+    quoted(page, "1.5")
+    page.wait(role("button", "Review swap in one signature"))
+    picturing(page, folder)("16-one-signature")
+    page.close()
+    other_ends(browser, town, desk, folder)
+    page = browser.page()
+    for number, path in (("19-wrong-address", "/nothing"), ("20-help", "/web/help")):
+        page.goto(town.facts["baseUrl"] + path)
+        picturing(page, folder)(number)
     page.close()
 
 

@@ -8,6 +8,7 @@ from tests.browser.browser import Browser, Page
 from tests.browser.locators import Locator, css, label, role
 from tests.browser.wallets import HonestWallet
 from tests.e2e.conftest import Town
+from tests.e2e.test_tokens import LOUD, deployed, says
 from tests.spec.api_client import ApiClient
 
 USDT = TOKENS["USDT"]
@@ -178,6 +179,11 @@ def back(page: Page) -> None:
     """Leave the order for the form."""
     page.click("button", "New swap")
     page.wait(GO)
+
+
+def namesake(town: Town) -> str:
+    """Put an unlisted token with the symbol of USDC on the chain; return its address."""
+    return deployed(town, LOUD[:-2] + "04", says(b"USDC"))
 
 
 def owes_a_reset(desk: ApiClient) -> LocalAccount:

@@ -20,6 +20,7 @@ from tests.browser.steps import (
     choose,
     chosen,
     confirmed,
+    namesake,
     opened,
     order,
     private,
@@ -294,6 +295,25 @@ def test_an_unlisted_token_is_taken_by_its_own_button_alone(
     page.click("button", "Use it anyway")
     page.wait(css("dialog"), "detached")
     page.see(VYPER.address, css(".card .msg"))
+    page.close()
+
+
+def test_a_look_alike_is_named_and_never_taken_by_enter(
+    browser: Browser, town: Town, desk: ApiClient
+) -> None:
+    address = namesake(town)
+    page = private(browser, town, HonestWallet(town, allowed(desk)), width=360, height=740)
+    page.click("button", "^Receive: ")
+    page.fill("Search by symbol, name or address", address)
+    page.see("This is not USDC", css("dialog .msg"))
+    page.see("It has the symbol of a listed token and is another one.", css("dialog .msg"))
+    page.see(address, css("dialog .msg"))
+    assert page.axe() == []
+    assert page.overflow() <= 0
+    page.press("Enter")
+    assert page.count(css("dialog")) == 1
+    page.click("button", "Use it anyway")
+    page.see(address, css(".card .msg"))
     page.close()
 
 
