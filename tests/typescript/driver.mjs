@@ -96,18 +96,21 @@ async function run(command) {
     orders.set = () => {
       throw new Error("no space left");
     };
-  const recorded = () => Object.fromEntries([...orders].filter(([key]) => key.startsWith("0x")));
+  const recorded = () => {
+    const [ofTrades, named] = [true, false].map((is) => [...orders].filter(([key]) => key.startsWith("0x") === is));
+    return { orders: Object.fromEntries(ofTrades), named: Object.fromEntries(named) };
+  };
   try {
     client = new quietswap.QuietswapClient({ ...options, orders, ...clock });
     result = await client[method](...given);
   } catch (error) {
-    return { error: { ...told(error), pauses, events, orders: recorded() } };
+    return { error: { ...told(error), pauses, events, ...recorded() } };
   }
   const getters = ["succeeded", "fellShort", "mayBeMined", "checked", "cancelled", "isFinal", "isContradicted", "confirmed", "ownRecord", "steps", "signatures", "maxGasCost", "wraps", "acceptedBps", "needsConsent"];
   const judged = Object.fromEntries(getters.filter((name) => name in Object(result)).map((name) => [name, result[name]]));
   if (result?.mined) judged.mined = [...result.mined.keys()];
   if (result?.refusal) judged.refusal = told(result.refusal);
-  return { result: result && typeof result === "object" ? { ...result, ...judged } : result, pauses, events, orders: recorded() };
+  return { result: result && typeof result === "object" ? { ...result, ...judged } : result, pauses, events, ...recorded() };
 }
 
 /** Read events until one of each type of `until` came. */

@@ -18,6 +18,7 @@ from tests.client.ether_chain import (
     trading,
 )
 from tests.client.fake_servers import ETHER, Reply
+from tests.client.test_after_signing import said
 from tests.client.test_ether_swap import hostile
 from tests.stored_orders import USDC
 from tests.typescript.both import KEY, Outside
@@ -77,6 +78,7 @@ class Desk:
 
     def _ended(self, ran: dict[str, Any]) -> None:
         self.orders, self.events = ran["orders"], ran["events"]
+        self.named: dict[str, dict[str, Any]] = ran["named"]
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +200,19 @@ def test_what_nobody_shows_is_signed_with_its_own_nonce(desk: Desk) -> None:
     wraps = [each["nonce"] for each in desk.orders.values() if each["what"] == "the wrap"]
     assert set(wraps) == {FIRST_NONCE}
     assert desk.chain.steps == STEPS["ETH"]
+
+
+def test_a_refused_swap_is_recorded_under_the_order_that_the_refusal_names(desk: Desk) -> None:
+    """So its end can be checked; as the Python client records it."""
+    desk.funded(TO_ETHER)
+    refused = said("PROVIDER_UNAVAILABLE", 503, reason="NOT_SENT", orderId="ord_5")
+    desk.service.next("order", *[refused] * 3)
+    with pytest.raises(Thrown, match="MinedAnyway"):
+        desk.swap(TO_ETHER)
+    (swap,) = desk.orders.values()
+    assert desk.named["ord_5"] == swap | {"orderId": "ord_5"}
+    assert desk.resume()["succeeded"]
+    assert desk.chain.steps == STEPS[USDC]
 
 
 @pytest.mark.parametrize(

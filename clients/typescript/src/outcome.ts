@@ -3,10 +3,10 @@
  * still send the transaction. So the caller's own node is watched; only a receipt or a used nonce
  * decides.
  */
-import { ApiError, ClientError } from "./errors.js";
+import { ApiError, ClientError, UnexpectedResponse } from "./errors.js";
 import { errorFor, watchTransaction, type OutcomeWatch, type Seen } from "./finality.js";
 import { OrderStillOpen, TransactionHashMismatch, type Submitted } from "./flow-errors.js";
-import type { Context } from "./polling.js";
+import { remember, type Context, type SignedOrders } from "./polling.js";
 import { isObject } from "./reading.js";
 
 const LONGEST_ID = 100;
@@ -32,6 +32,22 @@ export async function throwOutcome(
   const fate = seen?.fate ?? "open";
   if (fate === "open" && error instanceof OrderStillOpen) throw error.of(sent);
   throw errorFor(fate, error.message, sent, error, seen?.receipt);
+}
+
+/**
+ * Return it with the order that a refusal names, recorded, so that its end can be checked. An order of
+ * another transaction stays what it is.
+ */
+export function rememberRefused(orders: SignedOrders, submitted: Submitted, error: unknown): Submitted {
+  const orderId = submitted.orderId ?? (error instanceof ClientError ? orderOf(error) : undefined);
+  if (orderId === undefined) return submitted;
+  const sent = { ...submitted, orderId };
+  try {
+    remember(orders, orderId, sent);
+  } catch (fault) {
+    if (!(fault instanceof UnexpectedResponse)) throw fault;
+  }
+  return sent;
 }
 
 /** The order id in a refusal. Without one there may still be an order. */

@@ -5,7 +5,7 @@ import type { OutcomeWatch } from "./finality.js";
 import type { Outcome, Submitted } from "./flow-errors.js";
 import { newestBlock, received, type Receipt } from "./node.js";
 import { judgeRecord } from "./order-end.js";
-import { orderOf, throwOutcome } from "./outcome.js";
+import { orderOf, rememberRefused, throwOutcome } from "./outcome.js";
 import { approvedPlan, requireConsentAgain, tried } from "./plan.js";
 import { followOrder, patienceOf, remember, requireTradeScope, retryTransient, unrecorded, type Context, type Recording } from "./polling.js";
 import { type SwapTerms } from "./quote-checks.js";
@@ -221,6 +221,7 @@ export async function signPlan(
     const patient = { ...context, polling: { ...polling, patienceS: patienceOf(polling, endsInS) } };
     status = await followOrder(patient, orderId, (record) => watch({ status: record }), intervalS, sent.txHash);
   } catch (error) {
+    sent = rememberRefused(context.orders, sent, error);
     return throwOutcome(context, error, sent, (watching) => watch({ watching }));
   }
   if (!io.hasNode) return new SwapResult(quote, approvals, withTerms(status, quote));
