@@ -89,7 +89,8 @@ def test_a_swap_that_failed(browser: Browser, town: Town, desk: ApiClient, tmp_p
         failing(page, desk)
         text = ends(page, "Swap failed", "Refused in block", "Get a new quote")
         assert KEPT in text.replace("\xa0", " ")
-        assert "nothing" not in text, "the network fee is paid"
+        assert "It changed nothing" in text
+        assert "You paid\n0.00" in text, "the network fee is paid"
         page.click("button", "Get a new quote")
         page.wait(GO)
         assert page.call("value", at=css("input.amount")) == "1"
@@ -103,6 +104,7 @@ def test_a_swap_that_expired_and_may_still_come_and_its_cancel(
             swaps(page)
             text = ends(page, "Expired, but not over", "It may still be mined", "Cancel swap")
             assert KEPT not in text.replace("\xa0", " "), "nobody knows yet"
+            assert "You paid\nnothing yet" in text
             page.click("button", "Cancel swap")
             page.see("A cancel is under way.", ORDER)
         ends(page, "Cancelled", "The empty transaction came first", "New swap")

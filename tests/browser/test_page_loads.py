@@ -33,7 +33,7 @@ def test_a_wrong_address_leads_back(empty_page: Page, town: Town) -> None:
 def test_the_words_are_explained(browser: Browser, town: Town, width: int) -> None:
     page = browser.page(width=width, height=740)
     page.goto(town.facts["baseUrl"] + "/")
-    assert page.attribute(role("link", "What the words mean"), "href") == "/web/help"
+    assert page.attribute(role("link", "Help"), "href") == "/web/help"
     page.goto(town.facts["baseUrl"] + "/web/help")
     page.see("Your wallet numbers its transactions")
     assert page.axe() == []

@@ -32,7 +32,7 @@ export function endOf(order: Order, orders: readonly Order[]): End | undefined {
     const why = executableUntil ? 'Its router still executes it. ' : 'Its router has no deadline. '
     return {
       name: 'not over', title: error.code === 'EXPIRED' ? 'Expired, but not over' : 'Failed, but not over', tone: 'warn',
-      heading: 'It may still be mined', text: `The service sends it no more. ${why}Cancel it to be sure. (${text})`, button: 'Cancel swap',
+      heading: 'It may still be mined', text: `The service sends it no more. ${why}Cancel it to be sure.${error.code === 'EXPIRED' ? '' : ` (${text})`}`, button: 'Cancel swap',
     } // prettier-ignore
   }
   switch (error?.code) {
@@ -44,7 +44,7 @@ export function endOf(order: Order, orders: readonly Order[]): End | undefined {
     case 'NONCE_CONSUMED':
       return { name: 'replaced', title: 'Cancelled', tone: 'warn', heading: 'Another transaction took its place', text: sentence(usedBy(order, orders) || text), button: 'Get a new quote' }
     case 'REVERTED':
-      return { name: 'failed', title: 'Swap failed', tone: 'bad', heading: isMined(order) ? `Refused in block ${error.blockNumber}` : 'It failed', text, button: 'Get a new quote' }
+      return { name: 'failed', title: 'Swap failed', tone: 'bad', heading: isMined(order) ? `Refused in block ${error.blockNumber}` : 'It failed', text: isMined(order) ? 'It changed nothing: your tokens are where they were. Its network fee is paid.' : text, button: 'Get a new quote' }
     default:
       return { name: 'not sent', title: 'Not sent', tone: 'bad', heading: 'The relay did not take it', text, button: 'Get a new quote' }
   } // prettier-ignore
@@ -54,6 +54,7 @@ export function endOf(order: Order, orders: readonly Order[]): End | undefined {
 export function paidText(order: Order, cancel: Order | undefined): string {
   const wei = feeOf(order) + (cancel ? feeOf(cancel) : 0n)
   if (wei === 0n && order.error?.code === 'USER_CANCELLED') return 'the network fee of the cancel'
+  if (wei === 0n && order.error?.mayBeMined) return 'nothing yet'
   return wei === 0n ? 'nothing' : `${show(wei, 18, 6)} ETH`
 }
 

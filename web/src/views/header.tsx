@@ -259,9 +259,9 @@ export const Footer = ({ version }: FooterProps) => (
   <footer class="foot">
     <div>
       <span>quietswap{version && ` ${readable(version, VERSION_CHARS)}`}, open source and self-hosted</span>
-      <span>Nothing on this page comes from anyone else.</span>
+      <span>Nothing here comes from anyone else.</span>
       <a href="/web/help" target="_blank">
-        What the words mean
+        Help
       </a>
       <Colours />
     </div>
