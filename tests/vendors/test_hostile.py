@@ -212,8 +212,8 @@ async def test_any_field_may_hold_anything(
             routes += 1
             assert 0 < route.buy_amount <= 3_000_000_000
             assert (route.target, route.path[0]) == (vendor.router, REQUEST.sell.address)
-    assert routes > 20
-    assert misses > 60
+    fields = sum(1 for body in bodies for _ in _paths(body))
+    assert min(routes, misses) > fields
 
 
 async def test_both_kyberswap_calls_are_bounded(http: HttpClient, upstream: Upstream) -> None:

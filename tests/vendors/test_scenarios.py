@@ -145,7 +145,8 @@ async def test_spender_differs(market: Market) -> None:
         verdict = await market.verdict(spender=STRANGER)
         assert f"the spender {STRANGER}" in verdict or "the router of the route" in verdict
     else:
-        elsewhere = next(v.router for v in VENDORS.values() if v is not market.vendor)
+        routers = [vendor.router for vendor in VENDORS.values()]
+        elsewhere = next(router for router in routers if router != market.vendor.router)
         assert "not a pinned router" in await market.verdict(target=elsewhere)
 
 

@@ -1,4 +1,4 @@
-"""The record of a vendor: one in each folder of `vendors/`, without anything that does I/O."""
+"""The record of a vendor, `NAME.py` beside this file. Nothing in it does I/O."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class VendorTerms:
 class Vendor:
     """What the product knows of a vendor.
 
-    `name` is the folder's and the setting's, `title` what people read. `place` is its number in the
+    `name` is the file's and the setting's, `title` what people read. `place` is its number in the
     order of preference, its own. `url` is the default base URL; None: it is not asked over HTTP,
     but read from the operator's node. `budget` is within the limits that the vendor publishes,
     which `terms` has for the documentation. `router` is the contract that wallets approve and call,

@@ -1,6 +1,6 @@
 """What the vendors' stand-ins share: reading a request, pricing, calldata and faults.
 
-Each vendor's wire format and route choice are in `quietswap.rules.vendors.NAME.stand_in`.
+Each vendor's wire format and route choice are in `NAME.py` beside this file.
 """
 
 import asyncio
