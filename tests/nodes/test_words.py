@@ -14,7 +14,7 @@ from quietswap.rules.vendors.sushi import ROUTER as SUSHI
 from quietswap.sandbox.chain.genesis import genesis, read_alloc
 from quietswap.sandbox.chain.geth import Geth
 from quietswap.sandbox.contracts.abi import WALLETS
-from quietswap.sandbox.rpc import SandboxRpcClient
+from quietswap.sandbox.rpc import RpcError, SandboxRpcClient
 from quietswap.service.base.http_client import HttpClient
 from quietswap.service.node.chain import NodeChain
 from quietswap.service.node.rpc import NodeRpcClient
@@ -86,11 +86,15 @@ async def mined(small: SmallChain, to: str, calldata: bytes, limit: int) -> dict
     raw = Account.from_key(WALLETS[0].private_key).sign_transaction(fields).raw_transaction
     tx_hash = await small.raw.call("eth_sendRawTransaction", "0x" + bytes(raw).hex())
 
-    async def receipt() -> Any:
-        return await small.raw.call("eth_getTransactionReceipt", tx_hash)
+    receipt: dict[str, Any] = {}
 
-    await eventually(receipt)
-    return dict(await receipt())
+    async def is_there() -> bool:
+        with contextlib.suppress(RpcError):  # geth indexes transactions after a start
+            receipt.update(await small.raw.call("eth_getTransactionReceipt", tx_hash) or {})
+        return bool(receipt)
+
+    await eventually(is_there)
+    return receipt
 
 
 async def tried_and_mined(
