@@ -10,8 +10,8 @@ from tests.waiting import wait_until
 def test_the_command_runs_the_chain_on_geth() -> None:
     with running_town("--node", "geth", "--block-time", "1") as town:
         assert town.quote().json()["data"]["verification"]["status"] == "verified"
-        before = town.control.post("/mine", json={"blocks": 2}).json()["head"]
-        reorg = town.control.post("/reorg", json={"depth": 2}).json()
+        before = town.control.post("/mine", json={"blocks": 5}).json()["head"]
+        reorg = town.control.post("/reorg", json={"depth": 5}).json()
         assert reorg["head"] <= before
         wait_until(lambda: town.control.post("/mine").json()["head"] > before)
         answer = town.control.put("/feed", json={"pair": "ETH / USD", "usd": "1"})
