@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from quietswap.rules.chain import node_reads as reads
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import (
     BatchRefused,
@@ -17,7 +18,6 @@ from quietswap.rules.chain.rpc_wire import (
 from quietswap.rules.trial.codec import read_blocks
 from quietswap.rules.trial.dry_run import read_plain
 from quietswap.service.base.http_client import HttpClient, HttpReply
-from quietswap.service.node import reads
 from quietswap.service.node.rpc import NodeRpcClient
 from quietswap.service.relays.answers import RelayOutcome
 from quietswap.service.relays.classify_response import classify_response

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from quietswap.rules.chain import node_reads as reads
 from quietswap.rules.chain.records import Receipt
 from quietswap.rules.safety.wallet_effects import TRANSFER
 from quietswap.rules.tx.address import Address
-from quietswap.service.node import reads
 from tests.stored_orders import USDC
 
 ME = Address("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")

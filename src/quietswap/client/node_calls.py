@@ -12,11 +12,11 @@ import msgspec
 
 from quietswap.client.errors import ClientError, NodeRpcError, NodeUnreachable, UnexpectedResponse
 from quietswap.client.wire import decode
+from quietswap.rules.chain.node_reads import NodeLog
 from quietswap.rules.chain.rpc_codes import LIMIT_EXCEEDED
 from quietswap.rules.chain.rpc_wire import BUSY_STATUS, SEND, RpcCall
 from quietswap.rules.foreign_text import masked
 from quietswap.rules.tokens import erc20
-from quietswap.rules.trial.codec import NodeLog
 from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.rules.tx.fees import next_base_fee
 from quietswap.rules.wire import WireStruct

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from quietswap.rules.chain.node_reads import NodeLog
 from quietswap.rules.chain.rpc_wire import (
     MalformedResult,
     Result,
@@ -76,14 +77,6 @@ class _BlockWire(msgspec.Struct, frozen=True, rename="camel"):
     calls: list[_CallWire]
     number: str = ""
     parent_hash: str = ""
-
-
-class NodeLog(msgspec.Struct, frozen=True):
-    """One event log as a node sends it."""
-
-    address: str
-    topics: tuple[str, ...]
-    data: str
 
 
 class SimulatedCall(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from cachetools import TTLCache
 
+from quietswap.rules.chain import node_reads as reads
 from quietswap.rules.chain.records import (
     TRACKED_HEAD_S,
     AccountState,
@@ -33,7 +34,7 @@ from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import UnsignedTransaction
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import SingleFlight
-from quietswap.service.node import lagging_backends, multicall, reads, reverted_logs
+from quietswap.service.node import lagging_backends, multicall, reverted_logs
 from quietswap.service.node import token_metadata as metadata
 from quietswap.service.node.chain_clock import ChainClock
 from quietswap.service.node.lagging_backends import NewestBlock, from_block, late
@@ -315,7 +316,7 @@ class NodeChain:
 
     async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
         views = [multicall.eth_balance(wallet), ViewCall(token, erc20.balance_of(wallet))]
-        eth, token_balance = reads.amounts(
+        eth, token_balance = multicall.amounts(
             (await self._recent([multicall.call(views, gas=_VIEWS_GAS)]))[0], 2
         )
         return eth, token_balance
@@ -480,7 +481,7 @@ def _facts_calls(wallet: Address, token: Address, spender: Address) -> list[RpcC
 
 def _facts(results: Sequence[Result]) -> WalletSnapshot:
     number, nonce, code, answers = results
-    eth, held, allowed = reads.amounts(answers, 3)
+    eth, held, allowed = multicall.amounts(answers, 3)
     return WalletSnapshot(
         reads.quantity(number),
         reads.quantity(nonce),

@@ -7,6 +7,7 @@ block which was seen; `eth_blockNumber` in the same batch tells it.
 import asyncio
 from collections.abc import Sequence
 
+from quietswap.rules.chain.node_reads import quantity
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import (
     Result,
@@ -14,7 +15,6 @@ from quietswap.rules.chain.rpc_wire import (
 )
 from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.service.base.clock import Clock
-from quietswap.service.node.reads import quantity
 from quietswap.service.node.rpc import NodeReads
 
 BACKENDS = 6

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import MalformedResult, Result, RpcCall, hex_bytes, value
+from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.erc20 import address_word, word
 from quietswap.rules.tx.address import Address
 from quietswap.service.node.rpc import NodeReads
@@ -122,6 +123,15 @@ def answers(result: Result, count: int) -> list[bytes | None]:
     answer = hex_bytes(value(result, str))
     rows = _rows(answer, int.from_bytes(answer[:32]), count, data_at=1)
     return [data if succeeded else None for succeeded, _, data in rows]
+
+
+def amounts(result: Result, count: int) -> list[int]:
+    """Return the numbers that `count` views of one multicall returned."""
+    views = [erc20.read_uint(answer) for answer in answers(result, count)]
+    numbers = [amount for amount in views if amount is not None]
+    if len(numbers) != count:
+        raise NodeUnavailable("the token does not tell a balance or an allowance")
+    return numbers
 
 
 def limited_answers(result: Result, count: int) -> list[LimitedAnswer]:

@@ -6,6 +6,7 @@ exceed the largest body that is read, or the largest batch that a node answers.
 
 from collections.abc import Mapping, Sequence
 
+from quietswap.rules.chain.node_reads import quantity, receipt
 from quietswap.rules.chain.records import NodeUnavailable, Receipt
 from quietswap.rules.chain.rpc_wire import (
     Result,
@@ -14,7 +15,6 @@ from quietswap.rules.chain.rpc_wire import (
 )
 from quietswap.service import observe
 from quietswap.service.node.lagging_backends import BACKENDS, HEIGHT, NewestBlock, late, pause
-from quietswap.service.node.reads import quantity, receipt
 from quietswap.service.node.rpc import NodeRpcClient
 
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from cachetools import TLRUCache
 
+from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import RpcErrorObject
 from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.token import Token, TokenHolding, TransferFee, WalletHoldings
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
-from quietswap.service.node import multicall, reads
+from quietswap.service.node import multicall
 from quietswap.service.node.multicall import MULTICALL3, ViewCall
 from quietswap.service.node.rpc import NodeReads
 from quietswap.service.node.simulation.transfer_fee import TransferFeeMeter
@@ -113,11 +114,11 @@ class TokenReader:
         [result] = await nodes.batch([multicall.call(every, gas=gas)])
         if isinstance(result, RpcErrorObject) and result.is_verdict:
             [result] = await nodes.batch([multicall.call(both, gas=_OWN_GAS)])
-            number, eth = reads.amounts(result, 2)
+            number, eth = multicall.amounts(result, 2)
             rows: list[list[int | None]] = [[None] * (1 + len(spenders)) for _ in tokens]
         else:
             answers = [erc20.read_uint(one) for one in multicall.answers(result, len(every))]
-            number, eth = reads.known(answers[0]), reads.known(answers[1])
+            number, eth = _known(answers[0]), _known(answers[1])
             width = 1 + len(spenders)
             rows = [answers[at : at + width] for at in range(2, len(answers), width)]
         await _ask_alone(rows, number, views, nodes)
@@ -158,6 +159,13 @@ async def _ask_alone(
             rows[at] = [None] * len(asked[at])
         else:
             rows[at] = [erc20.read_uint(one) for one in multicall.answers(result, len(asked[at]))]
+
+
+def _known(number: int | None) -> int:
+    """Return a number that every node can tell."""
+    if number is None:
+        raise NodeUnavailable("the node does not tell the block or the ETH balance")
+    return number
 
 
 def _views(token: Address, wallet: Address, spenders: Sequence[Address]) -> list[ViewCall]:

@@ -21,16 +21,21 @@ from quietswap.rules.chain.rpc_wire import (
     value_or_none,
 )
 from quietswap.rules.safety.wallet_effects import wallet_word
-from quietswap.rules.tokens import erc20
-from quietswap.rules.trial.codec import NodeLog
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.fees import next_base_fee
-from quietswap.service.node import multicall
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{40}", re.ASCII)
 _WORD = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _MOST_TOPICS = 4
+
+
+class NodeLog(msgspec.Struct, frozen=True):
+    """One event log as a node sends it."""
+
+    address: str
+    topics: tuple[str, ...]
+    data: str
 
 
 class _Header(msgspec.Struct, frozen=True, rename="camel"):
@@ -113,22 +118,6 @@ def is_quantity(result: Result) -> bool:
     except NodeUnavailable:
         return False
     return True
-
-
-def amounts(result: Result, count: int) -> list[int]:
-    """Return the numbers that `count` views of one multicall returned."""
-    answers = [erc20.read_uint(answer) for answer in multicall.answers(result, count)]
-    numbers = [amount for amount in answers if amount is not None]
-    if len(numbers) != count:
-        raise NodeUnavailable("the token does not tell a balance or an allowance")
-    return numbers
-
-
-def known(number: int | None) -> int:
-    """Return a number that every node can tell."""
-    if number is None:
-        raise NodeUnavailable("the node does not tell the block or the ETH balance")
-    return number
 
 
 def _hash(text: str) -> str:
