@@ -1,13 +1,14 @@
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
 
 from quietswap.rules.chain.records import NodeUnavailable
-from quietswap.rules.chain.rpc_wire import RpcCall, RpcErrorObject, value, value_or_none
+from quietswap.rules.chain.rpc_wire import NodeCall, RpcCall, RpcErrorObject, number, or_none, value
 from quietswap.service.base.http_client import HttpClient
 from quietswap.service.node.rpc import NodeRpcClient
 from tests.chain.fake_node import FakeNode, Refusal, fake_node
@@ -35,7 +36,7 @@ class Bench:
         )
 
     async def gas(self) -> str:
-        return value(await self.rpc.call("eth_gasPrice"), str)
+        return value((await self.rpc.batch([GAS]))[0], str)
 
 
 @pytest.fixture
@@ -93,8 +94,9 @@ async def test_an_error_stands_for_its_call_alone(http: HttpClient, one: FakeNod
 async def test_null_is_told_from_a_value(http: HttpClient, one: FakeNode) -> None:
     one.answers["eth_gasPrice"] = None
     nothing, something = await Bench(http, one).rpc.batch([GAS, NONCE])
-    assert value_or_none(nothing, str) is None
-    assert value_or_none(something, str) == "0x5"
+    quantity = NodeCall("eth_gasPrice", (), partial(or_none, number))
+    assert quantity.value(nothing) is None
+    assert quantity.value(something) == 5
 
 
 Mangle = Callable[[list[dict[str, Any]]], Answer | bytes]
@@ -340,7 +342,7 @@ async def test_a_verdict_is_not_asked_twice(http: HttpClient, one: FakeNode, two
         raise Refusal(-32000, "execution reverted")
 
     one.answers["eth_gasPrice"] = reverts
-    result = await Bench(http, one, two).rpc.call("eth_gasPrice")
+    [result] = await Bench(http, one, two).rpc.batch([GAS])
     assert isinstance(result, RpcErrorObject)
     assert result.is_verdict
     assert two.served == []
@@ -353,7 +355,7 @@ async def test_a_missing_method_is_looked_for_at_the_others_and_remembered(
     del one.answers["eth_gasPrice"]
     assert await bench.gas() == "0x2"
     del two.answers["eth_gasPrice"]
-    result = await bench.rpc.call("eth_gasPrice")
+    [result] = await bench.rpc.batch([GAS])
     assert isinstance(result, RpcErrorObject)
     assert result.is_unsupported
     assert one.served == ["eth_gasPrice"]
@@ -382,10 +384,10 @@ async def test_keys_in_urls_never_show(
         **NODE,
     )
     with pytest.raises(NodeUnavailable) as down:
-        value(await rpc.call("eth_gasPrice"), str)
+        value((await rpc.batch([GAS]))[0], str)
     one.mangle = MANGLED["status 500"]
     with pytest.raises(NodeUnavailable) as again:
-        await rpc.call("eth_gasPrice")
+        await rpc.batch([GAS])
     assert len(said) == 2
     assert all(secret not in text for text in (str(down.value), str(again.value), *said))
 

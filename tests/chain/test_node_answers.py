@@ -269,7 +269,7 @@ async def test_a_host_that_geth_does_not_serve_is_told_in_its_words() -> None:
         async with serving(lambda _: Answer(body, 403, "text/plain")) as web:
             rpc = NodeRpcClient(http, [web.url], ManualClock(), **NODE)
             with pytest.raises(NodeUnavailable, match=r"HTTP status 403: .*invalid host specified"):
-                await rpc.call("eth_blockNumber")
+                await rpc.batch([reads.HEIGHT])
     finally:
         await http.close()
 
@@ -296,4 +296,4 @@ def test_a_refusal_of_a_whole_batch_of_geth() -> None:
 
 def test_geth_names_no_fork_where_one_is_planned() -> None:
     [name] = [name for name in ANSWERS[GETH] if name.startswith("eth_config")]
-    assert reads.next_fork(answer(GETH, name)) is None
+    assert reads.NEXT_FORK.value(answer(GETH, name)) is None

@@ -34,7 +34,7 @@ def receipt(**changes: Any) -> Receipt | None:
         "logs": [log()],
     }
     wire = {name: value for name, value in (plain | changes).items() if value is not ...}
-    return reads.receipt(msgspec.Raw(json.dumps(wire).encode()), HASH)
+    return reads.receipt(HASH).read(json.dumps(wire).encode())
 
 
 def test_the_movements_of_the_sender_are_read() -> None:

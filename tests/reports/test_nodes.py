@@ -69,7 +69,7 @@ async def read(mangle: Any, calls: list[RpcCall]) -> tuple[list[Result], list[li
     try:
         async with fake_node(**{call.method: "0x1" for call in CALLS}) as node:
             client = NodeRpcClient(http, [node.url], ManualClock(), timeout_s=5.0, max_lag_blocks=3)
-            await client.call("eth_a")  # proves the chain id
+            await client.batch(CALLS[:1])  # proves the chain id
             node.web.requests.clear()
             node.mangle = mangle
             results = await client.batch(calls)

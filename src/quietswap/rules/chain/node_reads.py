@@ -1,24 +1,25 @@
-"""JSON-RPC results as domain values. An error or a malformed result raises NodeUnavailable.
+"""What service and client ask an Ethereum node: each call, with the reader of its result.
 
 Field names: https://ethereum.github.io/execution-apis/api-documentation/
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import msgspec
 
 from quietswap.rules.chain import rpc_wire
 from quietswap.rules.chain.block_facts import BlockFacts, block_facts
 from quietswap.rules.chain.received import MOVEMENT_TOPICS, Movements, TokenLog, net_movements
-from quietswap.rules.chain.records import Block, BlockTransaction, Head, NodeUnavailable, Receipt
+from quietswap.rules.chain.records import Block, BlockTransaction, Head, Receipt
 from quietswap.rules.chain.rpc_wire import (
+    Json,
     MalformedResult,
-    Result,
-    RpcCall,
-    RpcErrorObject,
-    value,
-    value_or_none,
+    NodeCall,
+    number,
+    octets,
+    or_none,
 )
 from quietswap.rules.safety.wallet_effects import wallet_word
 from quietswap.rules.tx import address as addresses
@@ -100,26 +101,6 @@ class _Receipt(msgspec.Struct, frozen=True, rename="camel"):
     logs: msgspec.Raw = msgspec.Raw(b"")
 
 
-def count(wallet: Address, block: str) -> RpcCall:
-    return RpcCall("eth_getTransactionCount", (wallet, block))
-
-
-def hex_bytes(result: Result) -> bytes:
-    return rpc_wire.hex_bytes(value(result, str))
-
-
-def quantity(result: Result) -> int:
-    return rpc_wire.quantity(value(result, str))
-
-
-def is_quantity(result: Result) -> bool:
-    try:
-        quantity(result)
-    except NodeUnavailable:
-        return False
-    return True
-
-
 def _hash(text: str) -> str:
     if not _WORD.fullmatch(text):
         raise MalformedResult("not a 32-byte hash")
@@ -133,8 +114,8 @@ def _account(text: str) -> Address:
         raise MalformedResult("not an address") from error
 
 
-def head(result: Result) -> Head:
-    wire, number = value(result, _Header), rpc_wire.quantity
+def _head(raw: Json) -> Head:
+    wire, number = rpc_wire.read(raw, _Header), rpc_wire.quantity
     base_fee, gas_limit = number(wire.base_fee_per_gas), number(wire.gas_limit)
     return Head(
         number=number(wire.number),
@@ -149,17 +130,13 @@ def head(result: Result) -> Head:
     )
 
 
-def next_fork(result: Result) -> int | None:
-    """Return the Unix time of the next fork; None if none is planned."""
-    fork = value(result, _Forks).next
+def _next_fork(raw: Json) -> int | None:
+    fork = rpc_wire.read(raw, _Forks).next
     return None if fork is None else fork.activation_time
 
 
-def block(result: Result) -> Block | None:
-    """Return a block with its transactions; None if the node does not know it."""
-    wire = value_or_none(result, _Block)
-    if wire is None:
-        return None
+def _block(raw: Json) -> Block:
+    wire = rpc_wire.read(raw, _Block)
     return Block(
         number=rpc_wire.quantity(wire.number),
         hash=_hash(wire.hash),
@@ -168,6 +145,65 @@ def block(result: Result) -> Block | None:
         transactions=tuple(map(_transaction, wire.transactions)),
         facts=_block_facts(wire),
     )
+
+
+CHAIN_ID = NodeCall("eth_chainId", (), number)
+HEIGHT = NodeCall("eth_blockNumber", (), number)
+"""The latest block's number."""
+NEXT_FORK = NodeCall("eth_config", (), _next_fork)
+"""The Unix time of the next fork; None if none is planned."""
+
+
+def header(block: str) -> NodeCall[Head]:
+    return NodeCall("eth_getBlockByNumber", (block, False), _head)
+
+
+LATEST = header("latest")
+
+
+def block(at: str) -> NodeCall[Block | None]:
+    """Request a block with its transactions; None if the node does not know it."""
+    return NodeCall("eth_getBlockByNumber", (at, True), partial(or_none, _block))
+
+
+def block_by_hash(block_hash: str) -> NodeCall[Block | None]:
+    return NodeCall("eth_getBlockByHash", (block_hash, True), partial(or_none, _block))
+
+
+def transaction(tx_hash: str) -> NodeCall[dict[str, object] | None]:
+    """Request a transaction as the node shows it; None if the node does not know it."""
+    return NodeCall("eth_getTransactionByHash", (tx_hash,), partial(or_none, _members))
+
+
+def _members(raw: Json) -> dict[str, object]:
+    return rpc_wire.read(raw, dict[str, object])
+
+
+def nonce(wallet: str, block: str) -> NodeCall[int]:
+    return NodeCall("eth_getTransactionCount", (wallet, block), number)
+
+
+def code(wallet: str) -> NodeCall[bytes]:
+    """Request the code of an account; empty for a plain wallet."""
+    return NodeCall("eth_getCode", (wallet, "latest"), octets)
+
+
+def eth_balance(wallet: str) -> NodeCall[int]:
+    """Request a balance in wei."""
+    return NodeCall("eth_getBalance", (wallet, "latest"), number)
+
+
+def estimate_gas(call: Mapping[str, object], *block: str) -> NodeCall[int]:
+    """Request the gas units of a call. A call that reverts is an error."""
+    return NodeCall("eth_estimateGas", (call, *block), number)
+
+
+def storage_word(contract: str, slot: int, block: str) -> NodeCall[int]:
+    return NodeCall("eth_getStorageAt", (contract, f"0x{slot:064x}", block), _word)
+
+
+def _word(raw: Json) -> int:
+    return int.from_bytes(octets(raw))
 
 
 def _block_facts(wire: _Block) -> BlockFacts | None:
@@ -198,12 +234,14 @@ def _transaction(wire: _Transaction) -> BlockTransaction:
     )
 
 
-def receipt(result: Result, tx_hash: str) -> Receipt | None:
-    """Return a receipt; None if it is missing, incomplete or of another transaction."""
-    if isinstance(result, RpcErrorObject):
-        raise NodeUnavailable(f"the node answered error {result.code}: {result.message}")
+def receipt(tx_hash: str) -> NodeCall[Receipt | None]:
+    """Request a receipt; None if it is missing, incomplete or of another transaction."""
+    return NodeCall("eth_getTransactionReceipt", (tx_hash,), partial(_receipt, tx_hash))
+
+
+def _receipt(tx_hash: str, raw: Json) -> Receipt | None:
     try:
-        wire, number = value(result, _Receipt), rpc_wire.quantity
+        wire, number = rpc_wire.read(raw, _Receipt), rpc_wire.quantity
         status = number(wire.status)
         if _hash(wire.transaction_hash) != tx_hash.lower() or status > 1:
             return None
@@ -236,7 +274,7 @@ def movements(sender: Address, logs: msgspec.Raw) -> Movements | None:
     it contains the sender's address, and only its sum is kept.
     """
     try:
-        return net_movements(sender, _logs_of(sender, value(logs, list[NodeLog])))
+        return net_movements(sender, _logs_of(sender, rpc_wire.read(logs, list[NodeLog])))
     except ValueError:
         return None
 

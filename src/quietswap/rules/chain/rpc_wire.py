@@ -5,7 +5,8 @@ alone: with neither a result nor an error, or both, it is an error of that entry
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
@@ -19,6 +20,8 @@ from quietswap.rules.chain.rpc_codes import (
 from quietswap.rules.foreign_text import T, decode
 
 SEND = "eth_sendRawTransaction"
+V = TypeVar("V")
+Json = bytes | msgspec.Raw
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 
 
@@ -26,7 +29,7 @@ class MalformedResult(NodeUnavailable, ValueError):
     """Node data breaks its format. It permits no conclusion."""
 
 
-def read(raw: bytes | msgspec.Raw, shape: type[T]) -> T:
+def read(raw: Json, shape: type[T]) -> T:
     try:
         return decode(raw, shape)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
@@ -48,6 +51,21 @@ def hex_bytes(text: str) -> bytes:
     except ValueError:
         pass
     raise MalformedResult("not hex data")
+
+
+def number(raw: Json) -> int:
+    """Return the quantity that a result is. Raises MalformedResult."""
+    return quantity(read(raw, str))
+
+
+def octets(raw: Json) -> bytes:
+    """Return the data that a result is. Raises MalformedResult."""
+    return hex_bytes(read(raw, str))
+
+
+def or_none(reader: Callable[[Json], V], raw: Json) -> V | None:
+    """Return None for `null`, else what `reader` returns."""
+    return None if bytes(memoryview(raw)[:5]) == b"null" else reader(raw)
 
 
 _NULL = msgspec.Raw(b"null")
@@ -83,6 +101,19 @@ class RpcCall(msgspec.Struct, frozen=True):
 
     method: str
     params: Sequence[object] = ()
+
+
+class NodeCall(RpcCall, Generic[V], frozen=True):
+    """One call, and how its result is read, for service and client.
+
+    `read` takes the JSON of the result, which it returns by default. It raises MalformedResult.
+    """
+
+    read: Callable[[Json], V] = cast("Any", bytes)
+
+    def value(self, result: "Result") -> V:
+        """Return the value of a result. Raises NodeUnavailable for an error, too."""
+        return self.read(answered(result))
 
 
 class RpcErrorObject(msgspec.Struct, frozen=True):
@@ -235,10 +266,11 @@ def _whole(number: object, otherwise: int = -1) -> int:
 
 def value(result: Result | bytes, shape: type[T]) -> T:
     """Return a result as `shape`. Raises NodeUnavailable for an error and for another structure."""
+    return read(answered(result), shape)
+
+
+def answered(result: Result | bytes) -> Json:
+    """Return the JSON of a result. Raises NodeUnavailable for an error."""
     if isinstance(result, RpcErrorObject):
         raise NodeUnavailable(f"the node answered error {result.code}: {result.message}")
-    return read(result, shape)
-
-
-def value_or_none(result: Result, shape: type[T]) -> T | None:
-    return None if result == _NULL else value(result, shape)
+    return result

@@ -6,12 +6,15 @@ https://ethereum.github.io/execution-apis/api-documentation/ (eth_simulateV1)
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 
 from quietswap.rules.chain.node_reads import NodeLog
 from quietswap.rules.chain.rpc_wire import (
+    Json,
     MalformedResult,
+    NodeCall,
     Result,
     RpcCall,
     hex_bytes,
@@ -141,13 +144,15 @@ def blocks_call(
 
 def simulation_call(
     overrides: Mapping[str, object], calls: Sequence[Mapping[str, object]]
-) -> RpcCall:
+) -> NodeCall[list[SimulatedCall]]:
     """Return a simulation on the latest block, without checks of fees and nonces."""
-    return blocks_call([{"stateOverrides": overrides, "calls": calls}], "latest", validation=False)
+    blocks = [{"stateOverrides": overrides, "calls": calls}]
+    call = blocks_call(blocks, "latest", validation=False)
+    return NodeCall(call.method, call.params, partial(_read_calls, len(calls)))
 
 
-def read_calls(result: Result, count: int) -> list[SimulatedCall]:
-    return read_blocks(result, count)[0][1]
+def _read_calls(count: int, raw: Json) -> list[SimulatedCall]:
+    return read_blocks(raw, count)[0][1]
 
 
 def read_blocks(result: Result | bytes, *counts: int) -> list[tuple[str, list[SimulatedCall]]]:

@@ -3,10 +3,13 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from cachetools import TTLCache
 
 from quietswap.rules.chain import node_reads as reads
+from quietswap.rules.chain.node_reads import LATEST, NEXT_FORK, eth_balance, nonce
+from quietswap.rules.chain.node_reads import code as code_of
 from quietswap.rules.chain.records import (
     TRACKED_HEAD_S,
     AccountState,
@@ -21,7 +24,7 @@ from quietswap.rules.chain.records import (
     UnreadableToken,
     WalletSnapshot,
 )
-from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject
+from quietswap.rules.chain.rpc_wire import NodeCall, Result, RpcCall, RpcErrorObject
 from quietswap.rules.quotes.quote import RouteRequest
 from quietswap.rules.routers import settlers
 from quietswap.rules.tokens import erc20
@@ -40,7 +43,7 @@ from quietswap.service.node.chain_clock import ChainClock
 from quietswap.service.node.lagging_backends import NewestBlock, from_block, late
 from quietswap.service.node.multicall import ViewCall
 from quietswap.service.node.receipts import read_receipts
-from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.node.rpc import NodeRpcClient, ask
 from quietswap.service.node.simulation.overrides import SimulationUnsupported, probe_call
 from quietswap.service.node.simulation.simulator import SwapSimulator
 from quietswap.service.node.work import TokenCosts, shared
@@ -53,7 +56,6 @@ _SETTLERS_TTL_S = 120.0
 """How long a Settler that 0x withdrew in an emergency may still be offered."""
 _FORK_TTL_S = 600.0
 _LOGS_TTL_S = 600.0
-_LATEST_HEADER = RpcCall("eth_getBlockByNumber", ("latest", False))
 _VIEWS_GAS = 3_000_000
 """Gas limit of all view calls of one token together. A token may use all the gas it gets."""
 
@@ -133,7 +135,7 @@ class NodeChain:
         for attempt in range(lagging_backends.BACKENDS):
             await lagging_backends.pause(self._clock, attempt)
             asked_at = self._clock.monotonic()
-            header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
+            header, *results = await self._rpc.batch([LATEST, *calls])
             head = self._keep(header, asked_at)
             answers.append((head, results))
             if self._newest.has(head.number):
@@ -142,7 +144,7 @@ class NodeChain:
 
     def _keep(self, header: Result, asked_at: float) -> Head:
         """Return the head of a header, and keep it unless the backend was late."""
-        head = reads.head(header)
+        head = LATEST.value(header)
         self.time.measure(head.number, head.time)
         if self._newest.has(head.number):
             self._head = head, asked_at
@@ -157,7 +159,7 @@ class NodeChain:
     async def _read_fork(self) -> None:
         """Read which fork the node names; without an answer the earlier one stands."""
         with suppress(NodeUnavailable):
-            self._named_fork = reads.next_fork(await self._rpc.call("eth_config"))
+            self._named_fork = await ask(self._rpc, NEXT_FORK)
         self._fork_was_read[None] = True
 
     async def warnings(self) -> dict[str, str]:
@@ -192,16 +194,15 @@ class NodeChain:
         views = [multicall.call(each, gas=_VIEWS_GAS) for each in missing.values()]
         probes = [probe_call(one) for one in missing] if self.can_simulate else []
         results = await self._beside_head([*views, *probes])
-        for address, result in zip(missing, results[len(missing) :], strict=False):
+        for address, probe, result in zip(missing, probes, results[len(missing) :], strict=False):
             with suppress(SimulationUnsupported, NodeUnavailable):  # asked again where needed
-                self._simulator.layouts.learn(address, result)
-        for address, result in zip(missing, results[: len(missing)], strict=True):
+                self._simulator.layouts.learn(address, probe, result)
+        for address, call, result in zip(missing, views, results, strict=False):
             if isinstance(result, RpcErrorObject) and result.is_verdict:
                 await multicall.require_runs(self._rpc)
                 token = None  # its views use all the gas they get
             else:
-                answers = multicall.answers(result, len(missing[address]))
-                token = metadata.token(address, answers)
+                token = metadata.token(address, call.value(result))
             known[address] = self._tokens[address] = token
         return [known[address] for address in addresses]
 
@@ -209,26 +210,27 @@ class NodeChain:
         return all(address in self._tokens for address in addresses)
 
     async def total_supply(self, token: Address) -> int | None:
-        views = [ViewCall(token, erc20.TOTAL_SUPPLY)]
-        [result] = await self._recent([multicall.call(views, gas=_VIEWS_GAS)])
+        call = multicall.call([ViewCall(token, erc20.TOTAL_SUPPLY)], gas=_VIEWS_GAS)
+        [result] = await self._recent([call])
         if isinstance(result, RpcErrorObject):
             return None
-        return erc20.read_uint(multicall.answers(result, 1)[0])
+        return erc20.read_uint(call.value(result)[0])
 
     async def _beside_head(self, calls: Sequence[RpcCall]) -> list[Result]:
         """Return the results of calls; the head that a quote needs next is read with them."""
         if not calls:
             return []
         asked_at = self._clock.monotonic()
-        header, *results = await self._rpc.batch([_LATEST_HEADER, *calls])
+        header, *results = await self._rpc.batch([LATEST, *calls])
         with suppress(NodeUnavailable):
             self._keep(header, asked_at)
         return results
 
     async def wallet(self, wallet: Address, token: Address, spender: Address) -> WalletSnapshot:
+        calls = _facts_calls(wallet, token, spender)
         for attempt in range(lagging_backends.BACKENDS):
             await lagging_backends.pause(self._clock, attempt)
-            facts = _facts(await self._rpc.batch(_facts_calls(wallet, token, spender)))
+            facts = _facts(calls, await self._rpc.batch(calls))
             if self._newest.has(facts.head):
                 return facts
         raise late(self._newest.number)
@@ -236,12 +238,11 @@ class NodeChain:
     async def wallet_and_gas(
         self, wallet: Address, token: Address, params: UnsignedTransaction
     ) -> tuple[Head, WalletSnapshot, int | None]:
-        calls = [*_facts_calls(wallet, token, token), _estimate_call(wallet, params)]
-        head, [*answers, gas] = await self._at_head(calls)
+        calls, estimate = _facts_calls(wallet, token, token), _estimate_call(wallet, params)
+        head, [*answers, gas] = await self._at_head([*calls, estimate])
         if not self._newest.has(head.number):
             raise late(self._newest.number)
-        used = reads.quantity(gas) if reads.is_quantity(gas) else None
-        return head, _facts(answers), used
+        return head, _facts(calls, answers), _or_none(estimate, gas)
 
     async def wallet_and_dry_run(
         self, swap: SignedSwap, token: Address, spender: Address
@@ -250,7 +251,7 @@ class NodeChain:
         for attempt in range(lagging_backends.BACKENDS):
             await lagging_backends.pause(self._clock, attempt)
             runs, answers = await self._run_signed([swap], calls)
-            facts = _facts(answers)
+            facts = _facts(calls, answers)
             if self._newest.has(facts.head):
                 return facts, runs[0]
         raise late(self._newest.number)
@@ -286,11 +287,11 @@ class NodeChain:
         """
         head = await self.head(TRACKED_HEAD_S)
         runs, latest, answers = await self._run_beside(head, swaps, others)
-        facts_at = _facts(answers).head if others else 0
+        facts_at = reads.HEIGHT.value(answers[0]) if others else 0
         if latest.hash != head.hash and latest.number >= max(head.number, facts_at):
             head = latest
             runs, _, answers = await self._run_beside(head, swaps, others)
-            facts_at = _facts(answers).head if others else 0
+            facts_at = reads.HEIGHT.value(answers[0]) if others else 0
         if facts_at > head.number or any(run.succeeded is False for run in runs):
             latest = await self._in_flight(None, self._ask_head)  # a backend may have been late
             if latest.hash != head.hash:
@@ -302,7 +303,7 @@ class NodeChain:
     ) -> tuple[list[DryRun], Head, list[Result]]:
         """Run all on `head`; return the latest head, too, which is kept."""
         asked_at = self._clock.monotonic()
-        runs, [header, *answers] = await self._run_on(head, swaps, [_LATEST_HEADER, *others])
+        runs, [header, *answers] = await self._run_on(head, swaps, [LATEST, *others])
         return runs, self._keep(header, asked_at), answers
 
     async def _run_on(
@@ -316,9 +317,8 @@ class NodeChain:
 
     async def balances(self, wallet: Address, token: Address) -> tuple[int, int]:
         views = [multicall.eth_balance(wallet), ViewCall(token, erc20.balance_of(wallet))]
-        eth, token_balance = multicall.amounts(
-            (await self._recent([multicall.call(views, gas=_VIEWS_GAS)]))[0], 2
-        )
+        call = multicall.call(views, gas=_VIEWS_GAS)
+        eth, token_balance = multicall.amounts(call.value((await self._recent([call]))[0]))
         return eth, token_balance
 
     async def _recent(self, calls: Sequence[RpcCall]) -> list[Result]:
@@ -332,20 +332,16 @@ class NodeChain:
             ViewCall(token, erc20.balance_of(wallet)),
             *(ViewCall(token, erc20.allowance(wallet, spender)) for spender in spenders),
         ]
+        count, wei, code = nonce(wallet, "latest"), eth_balance(wallet), code_of(wallet)
+        call = multicall.call(views, gas=_VIEWS_GAS)
+        calls: list[RpcCall] = [count, nonce(wallet, "pending"), wei, code, call]
         head, results = await self._at_head(  # a cached head may be older than the wallet's state
-            [
-                reads.count(wallet, "latest"),
-                reads.count(wallet, "pending"),
-                RpcCall("eth_getBalance", (wallet, "latest")),
-                RpcCall("eth_getCode", (wallet, "latest")),
-                multicall.call(views, gas=_VIEWS_GAS),
-                *self._simulator.reads_ahead(request, spenders),
-            ]
+            [*calls, *self._simulator.reads_ahead(request, spenders)]
         )
-        latest, pending, wei, code, answers, *ahead = results
+        latest, pending, balance, its_code, answers, *ahead = results
         if isinstance(answers, RpcErrorObject) and answers.is_verdict:
             raise UnreadableToken("its balances cannot be read")
-        held, *allowed = map(erc20.read_uint, multicall.answers(answers, len(views)))
+        held, *allowed = map(erc20.read_uint, call.value(answers))
         if held is None:
             raise UnreadableToken("it does not tell the wallet's balance")
         allowances = {s: a or 0 for s, a in zip(spenders, allowed, strict=True)}
@@ -353,21 +349,23 @@ class NodeChain:
             request,
             head,
             AccountState(
-                reads.quantity(latest),
+                count.value(latest),
                 await self._with_mempool(request.wallet, latest, pending),
-                reads.quantity(wei),
+                wei.value(balance),
                 held,
                 allowances,
-                reads.hex_bytes(code),
+                code.value(its_code),
             ),
             ahead,
         )
 
     async def _with_mempool(self, wallet: Address, latest: Result, pending: Result) -> int:
         """Return the count with the mempool; without, where a node says twice that it has none."""
-        if not reads.is_quantity(pending):
-            [pending] = await self._rpc.batch([reads.count(wallet, "pending")])
-        return reads.quantity(pending if reads.is_quantity(pending) else latest)
+        call = nonce(wallet, "pending")
+        count = _or_none(call, pending)
+        if count is None:
+            count = _or_none(call, (await self._rpc.batch([call]))[0])
+        return call.value(latest) if count is None else count
 
     async def settlers(self) -> frozenset[Address]:
         if self._settlers and self._clock.monotonic() < self._settlers[1] + _SETTLERS_TTL_S:
@@ -383,53 +381,53 @@ class NodeChain:
         return genuine
 
     async def estimate_gas(self, wallet: Address, params: UnsignedTransaction) -> int | None:
-        calls = [_estimate_call(wallet, params)]
-        [result] = await self._recent(calls)
+        call = _estimate_call(wallet, params)
+        [result] = await self._recent([call])
         if isinstance(result, RpcErrorObject):
             await self.newest_number()  # an older block may lack an approval
-            [result] = await self._recent(calls)
+            [result] = await self._recent([call])
         if isinstance(result, RpcErrorObject):
             run = read_plain(result)
             if run.succeeded is False:
                 raise CallReverts(run.reason)
             if result.is_verdict:
                 return None
-        return reads.quantity(result)
+        return call.value(result)
 
     async def block(self, number: int) -> Block | None:
-        block = await self._block("eth_getBlockByNumber", hex(number), number)
+        block = await self._block(reads.block(hex(number)), number)
         if block and block.number != number:
             raise NodeUnavailable("the node returned another block than requested")
         return block
 
     async def block_by_hash(self, block_hash: str) -> Block | None:
-        block = await self._block("eth_getBlockByHash", block_hash, 0)
+        block = await self._block(reads.block_by_hash(block_hash), 0)
         if block and block.hash != block_hash.lower():
             raise NodeUnavailable("the node returned another block than requested")
         return block
 
-    async def _block(self, method: str, which: str, number: int) -> Block | None:
+    async def _block(self, call: NodeCall[Block | None], number: int) -> Block | None:
         """Return a block; one that is missing up to the newest block is asked for again."""
-        result = await self._rpc.call(method, which, True)
-        missing = isinstance(result, RpcErrorObject) or reads.block(result) is None
-        if missing and 0 < self._newest.number >= number:
-            [result] = await self._recent([RpcCall(method, (which, True))])
-        return reads.block(result)
+        [result] = await self._rpc.batch([call])
+        block = None if isinstance(result, RpcErrorObject) else call.value(result)
+        if block is None and 0 < self._newest.number >= number:
+            [result] = await self._recent([call])
+        return block or call.value(result)
 
     async def finalized_number(self) -> int:
-        header = await self._rpc.call("eth_getBlockByNumber", "finalized", False)
-        return reads.head(header).number
+        return (await ask(self._rpc, reads.header("finalized"))).number
 
     async def receipts(self, tx_hashes: Sequence[str]) -> Mapping[str, Receipt | None]:
         return await read_receipts(self._rpc, tx_hashes, self._room, self._newest)
 
     async def pending_nonce(self, wallet: Address) -> int:
-        counts = [reads.count(wallet, "latest"), reads.count(wallet, "pending")]
+        counts = [nonce(wallet, "latest"), nonce(wallet, "pending")]
         return await self._with_mempool(wallet, *await self._recent(counts))
 
     async def nonces(self, wallets: Sequence[Address]) -> Mapping[Address, int]:
-        results = await self._batches([reads.count(wallet, "latest") for wallet in wallets])
-        return {w: reads.quantity(r) for w, r in zip(wallets, results, strict=True)}
+        calls = [nonce(wallet, "latest") for wallet in wallets]
+        results = await self._batches(calls)
+        return {w: call.value(r) for w, call, r in zip(wallets, calls, results, strict=True)}
 
     async def nonces_at(
         self, number: int, block_hash: str, wallets: Sequence[Address]
@@ -437,15 +435,11 @@ class NodeChain:
         counts: dict[Address, int] = {}
         for start in range(0, len(wallets), self._room):
             part = wallets[start : start + self._room]
-            header, *results = await self._rpc.batch(
-                [
-                    RpcCall("eth_getBlockByNumber", (hex(number), False)),
-                    *(reads.count(wallet, hex(number)) for wallet in part),
-                ]
-            )
-            if reads.head(header).hash != block_hash:
+            header, calls = reads.header(hex(number)), [nonce(w, hex(number)) for w in part]
+            first, *results = await self._rpc.batch([header, *calls])
+            if header.value(first).hash != block_hash:
                 raise NodeUnavailable(f"the node has another block {number} than it had shown")
-            counts |= {w: reads.quantity(r) for w, r in zip(part, results, strict=True)}
+            counts |= {w: one.value(r) for w, one, r in zip(part, calls, results, strict=True)}
         return counts
 
     async def _batches(self, calls: Sequence[RpcCall]) -> list[Result]:
@@ -455,38 +449,39 @@ class NodeChain:
         return results
 
 
-def _estimate_call(wallet: Address, params: UnsignedTransaction) -> RpcCall:
+def _estimate_call(wallet: Address, params: UnsignedTransaction) -> NodeCall[int]:
     call = {
         "from": wallet,
         "to": params.to,
         "data": "0x" + params.data.hex(),
         "value": hex(params.value),
     }
-    return RpcCall("eth_estimateGas", (call, "latest"))
+    return reads.estimate_gas(call, "latest")
 
 
-def _facts_calls(wallet: Address, token: Address, spender: Address) -> list[RpcCall]:
+def _or_none(call: NodeCall[int], result: Result) -> int | None:
+    """Return the value of a result; None for an error or a malformed one."""
+    with suppress(NodeUnavailable):
+        return call.value(result)
+    return None
+
+
+def _facts_calls(wallet: Address, token: Address, spender: Address) -> list[NodeCall[Any]]:
     views = [
         multicall.eth_balance(wallet),
         ViewCall(token, erc20.balance_of(wallet)),
         ViewCall(token, erc20.allowance(wallet, spender)),
     ]
     return [
-        RpcCall("eth_blockNumber"),
-        reads.count(wallet, "latest"),
-        RpcCall("eth_getCode", (wallet, "latest")),
+        reads.HEIGHT,
+        nonce(wallet, "latest"),
+        code_of(wallet),
         multicall.call(views, gas=_VIEWS_GAS),
     ]
 
 
-def _facts(results: Sequence[Result]) -> WalletSnapshot:
-    number, nonce, code, answers = results
-    eth, held, allowed = multicall.amounts(answers, 3)
-    return WalletSnapshot(
-        reads.quantity(number),
-        reads.quantity(nonce),
-        eth,
-        held,
-        allowed,
-        reads.hex_bytes(code),
-    )
+def _facts(calls: Sequence[NodeCall[Any]], results: Sequence[Result]) -> WalletSnapshot:
+    """Return the facts of `_facts_calls`."""
+    number, count, code, views = (c.value(r) for c, r in zip(calls, results, strict=True))
+    eth, held, allowed = multicall.amounts(views)
+    return WalletSnapshot(number, count, eth, held, allowed, code)

@@ -7,7 +7,7 @@ block which was seen; `eth_blockNumber` in the same batch tells it.
 import asyncio
 from collections.abc import Sequence
 
-from quietswap.rules.chain.node_reads import quantity
+from quietswap.rules.chain.node_reads import HEIGHT
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import (
     Result,
@@ -22,7 +22,6 @@ BACKENDS = 6
 _PAUSE_S = 0.02
 _NEWEST_S = float(SLOT_S)
 """A slot: then a node that is still behind counts as the chain, for example after a failover."""
-HEIGHT = RpcCall("eth_blockNumber")
 
 
 class NewestBlock:
@@ -57,7 +56,7 @@ async def from_block(
     for attempt in range(BACKENDS):
         await pause(clock, attempt)
         height, *results = await rpc.batch([HEIGHT, *calls])
-        if quantity(height) >= number:
+        if HEIGHT.value(height) >= number:
             return results
     raise late(number)
 
@@ -71,7 +70,7 @@ async def newest_number(rpc: NodeReads) -> int:
     """Return the highest block of several backends, asked at once. Raises NodeUnavailable."""
     reads = (rpc.batch([HEIGHT]) for _ in range(BACKENDS))
     replies = await asyncio.gather(*reads, return_exceptions=True)
-    heights = [quantity(reply[0]) for reply in replies if not isinstance(reply, BaseException)]
+    heights = [HEIGHT.value(reply[0]) for reply in replies if not isinstance(reply, BaseException)]
     if not heights:
         raise NodeUnavailable("the node does not tell its newest block")
     return max(heights)

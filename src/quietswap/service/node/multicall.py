@@ -7,14 +7,15 @@ what it used, so one that burns all it gets leaves the others theirs
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from quietswap.rules.chain.records import NodeUnavailable
-from quietswap.rules.chain.rpc_wire import MalformedResult, Result, RpcCall, hex_bytes, value
+from quietswap.rules.chain.rpc_wire import Json, MalformedResult, NodeCall, octets
 from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.erc20 import address_word, word
 from quietswap.rules.tx.address import Address
-from quietswap.service.node.rpc import NodeReads
+from quietswap.service.node.rpc import NodeReads, ask
 
 MULTICALL3 = Address("0xcA11bde05977b3631167028862bE2a173976CA11")
 """The same address on every chain."""
@@ -32,6 +33,10 @@ _ETH_BALANCE = bytes.fromhex("4d2301cc")
 _OWN_GAS = 1_000_000
 _MAY_FAIL = word(1) + word(96)
 """`allowFailure`, and the place of the calldata."""
+
+
+Answers = list[bytes | None]
+"""The bytes of each view: None if it reverted, b"" where the target has no code."""
 
 
 class ViewCall(NamedTuple):
@@ -59,21 +64,22 @@ def eth_balance(holder: Address) -> ViewCall:
 
 async def read_views(
     rpc: NodeReads, views: Sequence[ViewCall], *, gas: int | None = None
-) -> list[bytes | None]:
-    """Return the result of each view at the latest block, as `answers`. Raises NodeUnavailable."""
-    return answers((await rpc.batch([call(views, gas=gas)]))[0], len(views))
+) -> Answers:
+    """Return the result of each view at the latest block. Raises NodeUnavailable."""
+    return await ask(rpc, call(views, gas=gas))
 
 
 async def require_runs(rpc: NodeReads) -> None:
     """Raise NodeUnavailable if the node cannot run Multicall3 itself: no token is to blame then."""
-    [result] = await rpc.batch([call([ViewCall(MULTICALL3, BLOCK_NUMBER)], gas=_OWN_GAS)])
     try:
-        answers(result, 1)
+        await ask(rpc, call([ViewCall(MULTICALL3, BLOCK_NUMBER)], gas=_OWN_GAS))
     except NodeUnavailable as error:
         raise NodeUnavailable(f"the node cannot run Multicall3: {error}") from error
 
 
-def call(views: Sequence[ViewCall], *, gas: int | None = None, at: str = "latest") -> RpcCall:
+def call(
+    views: Sequence[ViewCall], *, gas: int | None = None, at: str = "latest"
+) -> NodeCall[Answers]:
     """Return one eth_call for all views at block `at`, with at most `gas` for all.
 
     Each view may fail without the others.
@@ -84,10 +90,10 @@ def call(views: Sequence[ViewCall], *, gas: int | None = None, at: str = "latest
     params = {"to": MULTICALL3, "data": _calldata(_AGGREGATE3, tuples)}
     if gas is not None:
         params["gas"] = hex(gas)
-    return RpcCall("eth_call", (params, at))
+    return NodeCall("eth_call", (params, at), partial(_answers, len(views)))
 
 
-def limited_call(calls: Sequence[LimitedCall]) -> RpcCall:
+def limited_call(calls: Sequence[LimitedCall]) -> NodeCall[list[LimitedAnswer]]:
     """Return one eth_call, at the latest block, for calls with a gas limit each."""
     tuples = [
         bytes(12) + bytes.fromhex(target[2:]) + word(gas) + word(96) + _padded(data)
@@ -99,7 +105,7 @@ def limited_call(calls: Sequence[LimitedCall]) -> RpcCall:
         "data": _calldata(_LIMITED, tuples),
         "gas": hex(_LIMITED_BASE + _LIMITED_EACH * len(calls) + gas_limits),
     }
-    return RpcCall("eth_call", (params, "latest"))
+    return NodeCall("eth_call", (params, "latest"), partial(_limited_answers, len(calls)))
 
 
 def _padded(data: bytes) -> bytes:
@@ -115,28 +121,22 @@ def _calldata(selector: bytes, tuples: Sequence[bytes]) -> str:
     return "0x" + b"".join((selector, word(32), word(len(tuples)), *heads, *tuples)).hex()
 
 
-def answers(result: Result, count: int) -> list[bytes | None]:
-    """Return the bytes of each of `count` views, None for a view that reverted.
-
-    b"" means that the target has no code. Raises NodeUnavailable.
-    """
-    answer = hex_bytes(value(result, str))
+def _answers(count: int, raw: Json) -> Answers:
+    answer = octets(raw)
     rows = _rows(answer, int.from_bytes(answer[:32]), count, data_at=1)
     return [data if succeeded else None for succeeded, _, data in rows]
 
 
-def amounts(result: Result, count: int) -> list[int]:
-    """Return the numbers that `count` views of one multicall returned."""
-    views = [erc20.read_uint(answer) for answer in answers(result, count)]
-    numbers = [amount for amount in views if amount is not None]
-    if len(numbers) != count:
+def amounts(answers: Answers) -> list[int]:
+    """Return the numbers that views returned. Raises NodeUnavailable unless each has one."""
+    numbers = [amount for amount in map(erc20.read_uint, answers) if amount is not None]
+    if len(numbers) != len(answers):
         raise NodeUnavailable("the token does not tell a balance or an allowance")
     return numbers
 
 
-def limited_answers(result: Result, count: int) -> list[LimitedAnswer]:
-    """Return the answer to each of `count` calls of `limited_call`. Raises NodeUnavailable."""
-    answer = hex_bytes(value(result, str))
+def _limited_answers(count: int, raw: Json) -> list[LimitedAnswer]:
+    answer = octets(raw)
     rows = _rows(answer, int.from_bytes(answer[32:64]), count, data_at=2)
     return [LimitedAnswer(data if succeeded else None, gas) for succeeded, gas, data in rows]
 

@@ -6,16 +6,15 @@ exceed the largest body that is read, or the largest batch that a node answers.
 
 from collections.abc import Mapping, Sequence
 
-from quietswap.rules.chain.node_reads import quantity, receipt
+from quietswap.rules.chain.node_reads import HEIGHT, receipt
 from quietswap.rules.chain.records import NodeUnavailable, Receipt
 from quietswap.rules.chain.rpc_wire import (
     Result,
-    RpcCall,
     RpcErrorObject,
 )
 from quietswap.service import observe
-from quietswap.service.node.lagging_backends import BACKENDS, HEIGHT, NewestBlock, late, pause
-from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.node.lagging_backends import BACKENDS, NewestBlock, late, pause
+from quietswap.service.node.rpc import NodeRpcClient, ask
 
 
 async def read_receipts(
@@ -34,10 +33,10 @@ async def read_receipts(
     while waiting:
         piece, waiting = waiting[:size], waiting[size:]
         try:
-            height, *results = await rpc.batch([HEIGHT, *(_call(tx_hash) for tx_hash in piece)])
-            is_late = not newest.has(quantity(height))
+            height, *results = await rpc.batch([HEIGHT, *map(receipt, piece)])
+            is_late = not newest.has(HEIGHT.value(height))
         except NodeUnavailable as error:
-            await _probe(rpc)
+            await ask(rpc, HEIGHT)
             if len(piece) > 1:
                 waiting = piece + waiting
                 size = len(piece) // 2
@@ -55,19 +54,11 @@ async def read_receipts(
         if len(refused) < len(piece):
             waiting = [*refused, *waiting]
         else:
-            await _probe(rpc)
+            await ask(rpc, HEIGHT)
             unread |= refused
     if unread:
         observe.receipts_unread(unread)
     return receipts
-
-
-def _call(tx_hash: str) -> RpcCall:
-    return RpcCall("eth_getTransactionReceipt", (tx_hash,))
-
-
-async def _probe(rpc: NodeRpcClient) -> None:
-    quantity(await rpc.call("eth_blockNumber"))
 
 
 def _keep(
@@ -83,5 +74,5 @@ def _keep(
         if isinstance(result, RpcErrorObject):
             refused[tx_hash] = f"the node answered error {result.code}: {result.message}"
         else:
-            found[tx_hash] = receipt(result, tx_hash)
+            found[tx_hash] = receipt(tx_hash).value(result)
     return refused

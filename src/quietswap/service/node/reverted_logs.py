@@ -7,10 +7,10 @@ in no balance (docs/decisions/0084-logs-decide-and-the-node-is-tried.md).
 
 import secrets
 
-from quietswap.rules.trial.codec import read_calls, simulation_call
+from quietswap.rules.trial.codec import simulation_call
 from quietswap.rules.trial.next_block import RandBelow, unused_address
 from quietswap.rules.tx import address as addresses
-from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.node.rpc import NodeRpcClient, ask
 
 CODE = "0x3615600b575f5fa05f5ffd5b5f5f60015f5f305af15000"
 """Called without data it calls itself with one byte; then it logs and reverts."""
@@ -23,6 +23,5 @@ WARNING = (
 async def reports_reverted_logs(rpc: NodeRpcClient, below: RandBelow = secrets.randbelow) -> bool:
     """Try a call whose inner call logs and is reverted. Raises NodeUnavailable."""
     contract = addresses.from_bytes(unused_address(below))
-    trial = simulation_call({contract: {"code": CODE}}, [{"to": contract}])
-    [call] = read_calls(await rpc.call(trial.method, *trial.params), 1)
+    [call] = await ask(rpc, simulation_call({contract: {"code": CODE}}, [{"to": contract}]))
     return bool(call.logs)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from cachetools import TTLCache
 from msgspec.structs import replace
 
+from quietswap.rules.chain.node_reads import CHAIN_ID, HEIGHT
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.chain.rpc_wire import (
     BATCH_TOO_LARGE,
@@ -21,15 +22,15 @@ from quietswap.rules.chain.rpc_wire import (
     RESPONSE_TOO_LARGE,
     BatchRefused,
     MalformedResult,
+    NodeCall,
     Result,
     RpcCall,
     RpcErrorObject,
+    V,
     batch_limit,
-    quantity,
     read_replies,
     request_body,
 )
-from quietswap.rules.chain.rpc_wire import read as read_result
 from quietswap.rules.foreign_text import masked, secrets_of
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
@@ -49,7 +50,6 @@ MAX_BYTES = 32 * 1024 * 1024
 _TOO_LARGE, _BUSY = "too_large", "busy"
 _STILL_SERVES = (_TOO_LARGE, _BUSY)
 """Kinds of failure of a node that answers, but not to this batch, or not now."""
-_CHAIN_ID = RpcCall("eth_chainId")
 _HEIGHT_TTL_S = 60.0
 _UNSUPPORTED_TTL_S = 15.0
 _METHODS = 64
@@ -170,6 +170,11 @@ class NodeReads(Protocol):
         """Return one result per call, in order. Raises NodeUnavailable."""
 
 
+async def ask(nodes: NodeReads, call: NodeCall[V]) -> V:
+    """Return the value of one call. Raises NodeUnavailable."""
+    return call.value((await nodes.batch([call]))[0])
+
+
 class _BatchTooLarge(Exception):
     """A node refused a batch for its size; the node's limit is lower now."""
 
@@ -261,9 +266,6 @@ class NodeRpcClient:
             raise NodeUnavailable("; ".join(reasons) or "no node can be asked now")
         return second_best
 
-    async def call(self, method: str, *params: object) -> Result:
-        return (await self.batch([RpcCall(method, params)]))[0]
-
     def _is_settled(
         self, node: NodeHealth, calls: Sequence[RpcCall], results: Sequence[Result]
     ) -> bool:
@@ -283,7 +285,7 @@ class NodeRpcClient:
         try:
             results = await self._exchange(node, calls, post)
             if node.most_calls == 1:  # no answer has room for the chain id
-                _check_chain((await self._request(node, [_CHAIN_ID], post))[0], self._chain_id)
+                _check_chain((await self._request(node, [CHAIN_ID], post))[0], self._chain_id)
         except _NoAnswer as error:
             self._record_failure(node, error)
             raise
@@ -317,7 +319,7 @@ class NodeRpcClient:
         try:
             if node.most_calls == 1:
                 return await self._request(node, calls, post)
-            chain, *results = await self._request(node, [_CHAIN_ID, *calls], post)
+            chain, *results = await self._request(node, [CHAIN_ID, *calls], post)
         except _BatchTooLarge:
             return await self._exchange(node, calls, post)
         _check_chain(chain, self._chain_id)
@@ -398,8 +400,8 @@ class NodeRpcClient:
         started = self._clock.monotonic()
         height, reason = None, None
         try:
-            [latest] = await self._ask(node, [RpcCall("eth_blockNumber")], self._post)
-            height = _number(latest)
+            [latest] = await self._ask(node, [HEIGHT], self._post)
+            height = _value(HEIGHT, latest)
             self._nodes.seen_at(node, height)
         except _NoAnswer as error:
             reason = str(error)
@@ -417,17 +419,17 @@ def _kind(error: HttpError) -> str:
     return "timed_out" if isinstance(error, HttpTimeout) else "unreachable"
 
 
-def _number(result: Result) -> int:
+def _value(call: NodeCall[V], result: Result) -> V:
     if isinstance(result, RpcErrorObject):
         raise _NoAnswer("error", f"error {result.code}: {result.message}")
     try:
-        return quantity(read_result(result, str))
+        return call.read(result)
     except MalformedResult:
         raise _NoAnswer("malformed", "it did not answer a number") from None
 
 
 def _check_chain(result: Result, chain_id: int) -> None:
-    served = _number(result)
+    served = _value(CHAIN_ID, result)
     if served != chain_id:
         raise _NoAnswer("wrong_chain", f"it serves chain {served}, not {chain_id}")
 

@@ -13,7 +13,7 @@ from quietswap.rules.tokens.token import Token, TokenHolding, TransferFee, Walle
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import Clock
 from quietswap.service.node import multicall
-from quietswap.service.node.multicall import MULTICALL3, ViewCall
+from quietswap.service.node.multicall import MULTICALL3, ViewCall, read_views
 from quietswap.service.node.rpc import NodeReads
 from quietswap.service.node.simulation.transfer_fee import TransferFeeMeter
 
@@ -111,13 +111,13 @@ class TokenReader:
         both = [ViewCall(MULTICALL3, multicall.BLOCK_NUMBER), multicall.eth_balance(wallet)]
         every = [*both, *(view for of_token in views for view in of_token)]
         gas = min(_OWN_GAS + _TOKEN_GAS * len(tokens), _MOST_GAS)
-        [result] = await nodes.batch([multicall.call(every, gas=gas)])
+        call = multicall.call(every, gas=gas)
+        [result] = await nodes.batch([call])
         if isinstance(result, RpcErrorObject) and result.is_verdict:
-            [result] = await nodes.batch([multicall.call(both, gas=_OWN_GAS)])
-            number, eth = multicall.amounts(result, 2)
+            number, eth = multicall.amounts(await read_views(nodes, both, gas=_OWN_GAS))
             rows: list[list[int | None]] = [[None] * (1 + len(spenders)) for _ in tokens]
         else:
-            answers = [erc20.read_uint(one) for one in multicall.answers(result, len(every))]
+            answers = [erc20.read_uint(one) for one in call.value(result)]
             number, eth = _known(answers[0]), _known(answers[1])
             width = 1 + len(spenders)
             rows = [answers[at : at + width] for at in range(2, len(answers), width)]
@@ -135,12 +135,12 @@ class TokenReader:
             return
         views_of = ([*views(each), ViewCall(each, erc20.NAME)] for each in missing)
         calls = [multicall.call(each, gas=_DETAIL_GAS) for each in views_of]
-        for address, result in zip(missing, await nodes.batch(calls), strict=True):
+        for address, call, result in zip(missing, calls, await nodes.batch(calls), strict=True):
             if isinstance(result, RpcErrorObject) and result.is_verdict:
                 await multicall.require_runs(nodes)
                 self._details[address] = None
             else:
-                self._details[address] = _details(address, multicall.answers(result, 4))
+                self._details[address] = _details(address, call.value(result))
 
 
 async def _ask_alone(
@@ -154,11 +154,11 @@ async def _ask_alone(
     if not failed or len(rows) == 1:
         return
     calls = [multicall.call(asked[at], gas=_ALONE_GAS, at=hex(number)) for at in failed]
-    for at, result in zip(failed, await nodes.batch(calls), strict=True):
+    for at, call, result in zip(failed, calls, await nodes.batch(calls), strict=True):
         if isinstance(result, RpcErrorObject) and result.is_verdict:
             rows[at] = [None] * len(asked[at])
         else:
-            rows[at] = [erc20.read_uint(one) for one in multicall.answers(result, len(asked[at]))]
+            rows[at] = [erc20.read_uint(one) for one in call.value(result)]
 
 
 def _known(number: int | None) -> int:

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-import msgspec
-
-from quietswap.rules.chain.records import ChainReader, NodeUnavailable
-from quietswap.rules.chain.rpc_wire import RpcErrorObject
+from quietswap.rules.chain.node_reads import transaction
+from quietswap.rules.chain.records import ChainReader
 from quietswap.rules.orders.new_order import OrderTimeouts
 from quietswap.rules.orders.order import Order
 from quietswap.rules.orders.order_ids import PREFIX_OF, new_order_id
@@ -14,7 +12,7 @@ from quietswap.rules.relays import FIRST_TIER, EndpointType, ShareMode
 from quietswap.rules.tx.mined import from_node
 from quietswap.rules.tx.signed import SignedTransaction
 from quietswap.service.base.clock import Clock
-from quietswap.service.node.rpc import NodeRpcClient
+from quietswap.service.node.rpc import NodeRpcClient, ask
 from quietswap.service.orders.adopt import adopted_order, evidence, plan_of
 from quietswap.service.orders.submit import OrderDelivery, plan_by_quote
 from quietswap.service.storage.orders import OrderStore
@@ -66,11 +64,8 @@ class AdoptMined:
         return await delivery.adopt(fresh, evidence(receipt))
 
     async def _signed(self, tx_hash: str) -> SignedTransaction:
-        transaction = await self.rpc.call("eth_getTransactionByHash", tx_hash)
-        if isinstance(transaction, RpcErrorObject):
-            raise NodeUnavailable("the node does not show the transaction")
-        wire = msgspec.json.decode(transaction)
-        if not isinstance(wire, dict):
+        wire = await ask(self.rpc, transaction(tx_hash))
+        if wire is None:
             raise NothingToAdopt("the node knows no such transaction")
         try:
             return from_node(wire)

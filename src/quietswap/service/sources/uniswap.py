@@ -19,7 +19,7 @@ from cachetools import LRUCache, TTLCache
 
 from quietswap.rules.amounts import less_slippage
 from quietswap.rules.chain.records import NodeUnavailable
-from quietswap.rules.chain.rpc_wire import Result, RpcErrorObject
+from quietswap.rules.chain.rpc_wire import NodeCall, Result, RpcErrorObject
 from quietswap.rules.quotes.indicative_price import SourcePriceRequest
 from quietswap.rules.quotes.quote import NoRoute, NoRouteReason, Route, RouteRequest
 from quietswap.rules.quotes.scoring import SourcePrice
@@ -229,13 +229,13 @@ class Adapter:
         """Read pools into the cache; return the outputs of V3 paths. Raises NodeUnavailable."""
         states = [view for pool in pools for view in state_views(pool)]
         quotes = [_quotes(path, amounts) for path, amounts in asked.items()]
-        calls = [multicall.call(states, gas=_STATE_GAS * (1 + len(states)))] if states else []
-        calls += map(multicall.limited_call, quotes)
-        results = iter(await self._node.batch(calls))
-        if states:
-            self._store(pools, multicall.answers(next(results), len(states)))
-        rows = zip(asked.items(), quotes, results, strict=True)
-        answers = {path: _limited(result, quote) for (path, _), quote, result in rows}
+        first = [multicall.call(states, gas=_STATE_GAS * (1 + len(states)))] if states else []
+        calls = [multicall.limited_call(quote) for quote in quotes]
+        results = iter(await self._node.batch([*first, *calls]))
+        for call in first:
+            self._store(pools, call.value(next(results)))
+        rows = zip(asked, quotes, calls, results, strict=True)
+        answers = {path: _limited(result, quote, call) for path, quote, call, result in rows}
         for path, answered in answers.items():
             cheap = CHEAP_GAS * len(path.pools)
             self._costs.measured(path.tokens, is_cheap=all(one.gas <= cheap for one in answered))
@@ -301,11 +301,13 @@ def _quotes(path: Path, amounts: Sequence[int]) -> list[LimitedCall]:
     return [LimitedCall(QUOTER, gas, start + word(each) + packed) for each in amounts if each]
 
 
-def _limited(result: Result, quotes: Sequence[LimitedCall]) -> Sequence[LimitedAnswer]:
+def _limited(
+    result: Result, quotes: Sequence[LimitedCall], call: NodeCall[list[LimitedAnswer]]
+) -> Sequence[LimitedAnswer]:
     """Return the answers; where the node ended the whole call, each used all its gas."""
     if isinstance(result, RpcErrorObject) and result.is_verdict:
         return [LimitedAnswer(None, quote.gas) for quote in quotes]
-    return multicall.limited_answers(result, len(quotes))
+    return call.value(result)
 
 
 def _dex(split: Split) -> str:

@@ -71,10 +71,7 @@ class PoolPrices:
         try:
             calls = [multicall.call(of_token, at=hex(block)) for of_token in views]
             results = await self._node.batch(calls)
-            answers = [
-                multicall.answers(result, len(of_token))
-                for result, of_token in zip(results, views, strict=True)
-            ]
+            answers = [one.value(result) for one, result in zip(calls, results, strict=True)]
         except NodeUnavailable:
             return [None] * len(tokens)
         return [_usd(token, answer, 0) for token, answer in zip(tokens, answers, strict=True)]

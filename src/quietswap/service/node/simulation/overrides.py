@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from cachetools import TLRUCache, TTLCache
 
+from quietswap.rules.chain.node_reads import storage_word
 from quietswap.rules.chain.records import AccountState
-from quietswap.rules.chain.rpc_wire import Result, RpcCall, RpcErrorObject, hex_bytes, value
+from quietswap.rules.chain.rpc_wire import NodeCall, Result, RpcCall, RpcErrorObject
 from quietswap.rules.quotes.quote import RouteRequest
 from quietswap.rules.tokens import erc20
 from quietswap.rules.trial import codec, next_block
@@ -37,6 +38,9 @@ class SimulationUnsupported(Exception):
     """The node does not support eth_simulateV1."""
 
 
+Probe = NodeCall[list[codec.SimulatedCall]]
+
+
 class StorageLayouts:
     """Finds the storage slots of tokens.
 
@@ -54,18 +58,18 @@ class StorageLayouts:
         """Return the slots of a token, cached. Raises NodeUnavailable and SimulationUnsupported."""
         layout = self._known.get(token)
         if layout is None:
-            [result] = await nodes.batch([probe_call(token)])
-            layout = self.learn(token, result)
+            probe = probe_call(token)
+            layout = self.learn(token, probe, (await nodes.batch([probe]))[0])
         return layout
 
     def known(self, token: Address) -> TokenStorageLayout | None:
         return self._known.get(token)
 
-    def learn(self, token: Address, result: Result) -> TokenStorageLayout:
+    def learn(self, token: Address, probe: Probe, result: Result) -> TokenStorageLayout:
         """Keep what the answer to `probe_call` shows. Raises as `of`."""
         if isinstance(result, RpcErrorObject) and result.is_unsupported:
             raise SimulationUnsupported
-        balance, allowance = codec.read_calls(result, len(_PROBES))
+        balance, allowance = probe.value(result)
         layout = self._known[token] = identify(balance.number, allowance.number)
         return layout
 
@@ -90,7 +94,7 @@ class StateOverrideBuilder:
         layout = self.layouts.known(token)
         if layout is None:
             return []
-        return [_word_call(token, slot, "latest") for slot in _slots(layout, owner, spenders)]
+        return [storage_word(token, slot, "latest") for slot in _slots(layout, owner, spenders)]
 
     async def prepare(
         self, request: RouteRequest, sender: AccountState, tag: str, ahead: Sequence[Result] = ()
@@ -136,17 +140,20 @@ class StateOverrideBuilder:
         slots = _slots(layout, request.wallet, spenders)
         if len(slots) != len(ahead) or any(isinstance(one, RpcErrorObject) for one in ahead):
             return layout, {}
-        return layout, {s: _word(value(one, str)) for s, one in zip(slots, ahead, strict=True)}
+        words = {
+            s: storage_word(token, s, "latest").value(r) for s, r in zip(slots, ahead, strict=True)
+        }
+        return layout, words
 
     async def _stored(self, token: Address, slots: Sequence[int], tag: str) -> list[int]:
         """Return the words at block `tag`, or at the latest if a node does not have that block."""
-        calls = [_word_call(token, slot, tag) for slot in slots]
+        calls = [storage_word(token, slot, tag) for slot in slots]
         results = await self._rpc.batch(calls)
         if tag != "latest" and any(isinstance(result, RpcErrorObject) for result in results):
             results = await from_block(self._rpc, self._clock, int(tag, 16), calls)
             if any(isinstance(result, RpcErrorObject) for result in results):
                 return await self._stored(token, slots, "latest")
-        return [_word(value(result, str)) for result in results]
+        return [call.value(result) for call, result in zip(calls, results, strict=True)]
 
 
 def _raised(
@@ -171,21 +178,13 @@ def _slots(layout: TokenStorageLayout, owner: Address, spenders: Sequence[Addres
     return [*balance, *(layout.allowance.allowance(owner, spender) for spender in spenders)]
 
 
-def _word_call(token: Address, slot: int, tag: str) -> RpcCall:
-    return RpcCall("eth_getStorageAt", (token, codec.hex_word(slot), tag))
-
-
 _PROBES = (erc20.balance_of(PROBE_OWNER), erc20.allowance(PROBE_OWNER, PROBE_SPENDER))
 
 
-def probe_call(token: Address) -> RpcCall:
+def probe_call(token: Address) -> Probe:
     """Return the simulation that shows where a token stores balances and allowances."""
     probe = {codec.hex_word(slot): codec.hex_word(word) for slot, word in slot_probe().items()}
     return codec.simulation_call(
         {token: {"stateDiff": probe}},
         [{"to": token, "data": "0x" + data.hex(), "gas": hex(codec.VIEW_GAS)} for data in _PROBES],
     )
-
-
-def _word(text: str) -> int:
-    return int.from_bytes(hex_bytes(text))

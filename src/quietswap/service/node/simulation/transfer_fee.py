@@ -13,8 +13,8 @@ from cachetools import TLRUCache
 
 from quietswap.rules.amounts import BPS
 from quietswap.rules.chain.records import NodeUnavailable
-from quietswap.rules.chain.rpc_wire import RpcCall, RpcErrorObject
-from quietswap.rules.quotes.transfer_fee_measurement import STEPS, TransferFeeProbe, forwarder, lost
+from quietswap.rules.chain.rpc_wire import NodeCall, RpcErrorObject
+from quietswap.rules.quotes.transfer_fee_measurement import TransferFeeProbe, forwarder, lost
 from quietswap.rules.tokens import erc20
 from quietswap.rules.tokens.token import TransferFee
 from quietswap.rules.trial import codec, next_block
@@ -77,10 +77,11 @@ class TransferFeeMeter:
         probe = TransferFeeProbe(
             addresses.from_bytes(wallet), addresses.from_bytes(payer), collector, token, part
         )
-        [result] = await nodes.batch([_call(probe, place, balance)])
+        call = _call(probe, place, balance)
+        [result] = await nodes.batch([call])
         if isinstance(result, RpcErrorObject):
             return _UNKNOWN
-        before, *steps = codec.read_calls(result, 1 + STEPS)
+        before, *steps = call.value(result)
         if before.number != balance:
             return _UNKNOWN  # the token does not read its balance from this slot
         sent, paid, back, moved, collected = steps
@@ -92,7 +93,9 @@ class TransferFeeMeter:
         return TransferFee(bps=-(-gone * BPS // part))
 
 
-def _call(probe: TransferFeeProbe, place: MappingSlot, held: int) -> RpcCall:
+def _call(
+    probe: TransferFeeProbe, place: MappingSlot, held: int
+) -> NodeCall[list[codec.SimulatedCall]]:
     slots = (place.balance(holder) for holder in (probe.wallet, probe.payer))
     overrides: dict[str, object] = {
         probe.token: {"stateDiff": {codec.hex_word(slot): codec.hex_word(held) for slot in slots}},
