@@ -53,7 +53,7 @@ WORDS = {
     "rules/chain/rpc_wire.py": "a node's error",
     "service/relays/classify_response.py": "a relay's answer",
     "service/node/rpc.py": "which of many errors speaks of the batch, for rpc_wire.py",
-    "client/node_calls.py": "whether the caller's own node is busy: never a verdict",
+    "client/node_answers.py": "whether the caller's own node is busy: never a verdict",
     "client/transports.py": "what a certificate's fault is called",
 }
 

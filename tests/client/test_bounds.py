@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quietswap.client import QuietswapClient, node_calls
+from quietswap.client import QuietswapClient, node_answers, node_calls
 from quietswap.client.errors import ApiError, MayBeMined, UnexpectedResponse
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.number_limits import MAX_BODY
@@ -168,7 +168,7 @@ def test_bytes_that_are_not_utf8_after_submission(
 @pytest.mark.parametrize("text", [b'{"result":"0x1","x":"\xff"}', b'{"error":{"message":"\xff"}}'])
 def test_a_node_that_speaks_no_utf8(text: bytes) -> None:
     with pytest.raises(UnexpectedResponse):
-        node_calls.read_result(node_calls.CHAIN_ID, 200, text)
+        node_answers.read_result(node_calls.CHAIN_ID, 200, text)
 
 
 def test_absurd_depth(do: Do, service: FakeService) -> None:

@@ -23,7 +23,8 @@ from quietswap.client.api_calls import ApiCall, read_answer
 from quietswap.client.errors import NodeUnreachable, ServiceUnreachable, UnexpectedResponse
 from quietswap.client.event_stream import AwaitEvent, QuoteEvents
 from quietswap.client.flows.effects import ClockReading, Effect, ReadClock, Request, Sleep
-from quietswap.client.node_calls import NodeBatch, NodeCall, read_result, read_results
+from quietswap.client.node_answers import read_result, read_results
+from quietswap.client.node_calls import NodeBatch, NodeCall
 from quietswap.client.wire import encode
 from quietswap.rules.chain.rpc_wire import BUSY_STATUS, messages
 from quietswap.rules.foreign_text import secrets_of

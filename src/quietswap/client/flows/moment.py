@@ -12,7 +12,8 @@ from quietswap.client.flows.effects import (
     ReadClock,
     patient,
 )
-from quietswap.client.node_calls import NodeBatch, NodeCall, value_of
+from quietswap.client.node_answers import value_of
+from quietswap.client.node_calls import NodeBatch, NodeCall
 from quietswap.client.wire import encode
 from quietswap.rules.chain.rpc_wire import SEND
 
