@@ -2,7 +2,8 @@
 
 import pytest
 
-from quietswap.rules.chain.rpc_wire import RpcErrorObject
+from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.rpc_wire import NodeCall, RpcErrorObject, number
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,41 @@ def test_who_is_at_fault(code: int, message: str, kind: str) -> None:
         "verdict": error.is_verdict,
         "trouble": not (error.is_unsupported or error.is_verdict),
     } == {name: name == kind for name in ("unsupported", "verdict", "trouble")}
+
+
+NUMBER = NodeCall("eth_blockNumber", (), number)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [(b'"0x0"', 0), (b'"0x5"', 5), (b'"0x%s"' % (b"f" * 64), 2**256 - 1)],
+)
+def test_a_quantity(text: bytes, value: int) -> None:
+    assert NUMBER.value(text) == value
+    assert NUMBER.then(hex).value(text) == hex(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'"0x"',
+        b'"5"',
+        b'"0xg"',
+        b'"-0x1"',
+        b'" 0x1"',
+        b'"0x00"',
+        b'"0x05"',
+        b'"0x%s"' % (b"0" * 65),
+        b"5",
+        b"null",
+        b"",
+    ],
+)
+def test_what_is_no_quantity(text: bytes) -> None:
+    with pytest.raises(NodeUnavailable):
+        NUMBER.value(text)
+
+
+def test_an_error_is_no_value() -> None:
+    with pytest.raises(NodeUnavailable, match="error 3: reverted"):
+        NUMBER.value(RpcErrorObject(3, "reverted"))

@@ -156,12 +156,14 @@ class FakeChain:
 
     def eth_getBlockByNumber(self, at: str, full: bool) -> dict[str, Any]:  # noqa: N802
         other = {"from": WALLET, "nonce": hex(self.nonce - 1), "hash": "0x" + "0e" * 32}
+        other |= {"to": WALLET, "value": "0x0", "input": "0x"}
         held = [other] if at == hex(self.replaced_in or 0) else []
         return (
             {"transactions": held if full else [other["hash"] for other in held]}
             | {
                 "number": hex(self.head),
                 "hash": f"0x{self.head:064x}",
+                "parentHash": f"0x{self.head - 1:064x}",
                 "timestamp": hex(self.time),
                 "gasLimit": hex(45_000_000),
                 "gasUsed": hex(22_500_000),
@@ -281,6 +283,7 @@ class FakeChain:
             "transactionHash": tx_hash,
             "status": "0x0" if self.reverts else "0x1",
             "blockNumber": hex(self.head),
+            "blockHash": f"0x{self.head:064x}",
             "gasUsed": hex(46_000),
             "effectiveGasPrice": hex(10**9),
             "logs": self.logs,

@@ -2,6 +2,7 @@
 
 import secrets
 
+import msgspec
 import pytest
 
 from quietswap.client import node_calls
@@ -26,13 +27,12 @@ async def tried(name: str) -> simulation.SwapSimulation:
         await small.give(SELL, WALLET, 3 * AMOUNT)
         await small.raw.call("anvil_setCode", WALLET, delegated(odd(name).address))
         await small.mine()
-        head = node_calls.latest_block().read(
-            await small.raw.call("eth_getBlockByNumber", "latest", False)
-        )
+        header = await small.raw.call("eth_getBlockByNumber", "latest", False)
+        head = node_calls.latest_block().read(msgspec.json.encode(header))
         block = next_block.NextBlock.after(head, secrets.randbelow)
         swap = codec.call_object(WALLET, WALLET, data, value=0, gas=GAS, max_fee=block.view_fee)
         call = simulation._call(trial, swap, block)
-        ran = call.read(await small.raw.call(call.method, *call.params))
+        ran = call.read(msgspec.json.encode(await small.raw.call(call.method, *call.params)))
     return simulation._judge(ran, trial, WalletBefore(3 * AMOUNT, 0, 0))
 
 

@@ -45,11 +45,12 @@ async def views_after(
 ) -> Sequence[SimulatedCall]:
     """Return the views of the block after the swap."""
     head = await small.raw.call("eth_getBlockByNumber", "latest", False)
-    block = node_calls.latest_block().read(head)
+    block = node_calls.latest_block().read(msgspec.json.encode(head))
     trial = simulation.trial_of(quote, request, is_batched=False)
     swap = simulation._swap(quote, trial.wallet)
     call = simulation._call(trial, swap, NextBlock.after(block, secrets.randbelow))
-    return call.read(await small.raw.call(call.method, *call.params)).views
+    ran = await small.raw.call(call.method, *call.params)
+    return call.read(msgspec.json.encode(ran)).views
 
 
 @pytest.mark.parametrize("name", ["Bought", "Logging"])

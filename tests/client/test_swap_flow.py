@@ -248,7 +248,7 @@ def test_a_node_that_refuses(client: QuietswapClient, approved: FakeChain) -> No
     with pytest.raises(NodeRpcError, match="execution reverted"):
         client.node(node_calls.estimate_gas({"to": USDC, "data": data}))
     with pytest.raises(NodeRpcError):
-        client.node(NodeCall("eth_estimateGas", ({"to": USDC, "data": data},), int))
+        client.node(NodeCall("eth_estimateGas", ({"to": USDC, "data": data},)))
 
 
 def test_without_a_node_nothing_is_approved(outside: FakeServers, service: FakeService) -> None:

@@ -8,6 +8,7 @@ import { checkBatch } from "./built/batch.js";
 import { checkedRequest } from "./built/quote-checks.js";
 import { sign } from "./built/signing.js";
 import { simulateSwap } from "./built/simulation.js";
+import { quantity } from "./built/reading.js";
 import { rpc, send, transportOf } from "./built/transport.js";
 
 const HEX_AMOUNT = /^n:(-?\d+)$/;
@@ -231,6 +232,17 @@ special.checkBatches = ({ args: [cases] }) => {
   };
   return { result: cases.map(reasonOf) };
 };
+
+/** The number that each result of a node is, as text. */
+special.quantities = async ({ args: [cases] }) => ({
+  result: cases.map((one) => {
+    try {
+      return String(quantity(one));
+    } catch {
+      return null;
+    }
+  }),
+});
 
 /** What the client makes of each swap at the node, and what the node answered its simulation. */
 special.simulate = async ({ args: [rpcUrl, cases] }) => {

@@ -16,6 +16,7 @@ from quietswap.client.event_stream import QuoteEvents
 from quietswap.client.node_calls import NodeBatch, NodeCall
 from quietswap.client.transports import Endpoints, _Wire
 from quietswap.client.wire import convert, encode, parse
+from quietswap.rules.chain.rpc_wire import MalformedResult, number
 from quietswap.rules.contract import clients, exports, orders, quotes, tokens, wraps
 from quietswap.rules.wire import Envelope
 from quietswap.service.server.openapi import document, expanded, sample
@@ -186,7 +187,7 @@ NODE = {
 @pytest.mark.parametrize("status", [200, 400, 403, 429, 500, 503])
 def test_each_answer_of_a_node(typescript: TypeScript, status: int) -> None:
     wire = _Wire(Endpoints("http://service", "key", "http://node"))
-    call = NodeCall("eth_call", (), lambda result: result)
+    call = NodeCall("eth_call", (), json.loads)
     sent = [
         {"status": status, "body": base64.b64encode(body).decode()} for body, _ in NODE.values()
     ]
@@ -201,10 +202,23 @@ def test_each_answer_of_a_node(typescript: TypeScript, status: int) -> None:
         assert status != 200 or isinstance(outcome, str) is taken, name
 
 
+def test_each_number_of_a_node(typescript: TypeScript) -> None:
+    """A padded word in the place of a number is the answer to another call."""
+    results = ["0x0", "0x5", "0xF", "0x" + "f" * 64, "0x", "0x00", "0x05", "0x" + "0" * 64, "5", 5]
+    assert typescript.ask("quantities", results) == [number_of(result) for result in results]
+
+
+def number_of(result: object) -> str | None:
+    try:
+        return str(number(json.dumps(result).encode()))
+    except MalformedResult:
+        return None
+
+
 @pytest.mark.parametrize("named", ["[]", "{}", "null", '"1"', "3"])
 def test_a_batch_whose_answers_have_other_ids(named: str) -> None:
     wire = _Wire(Endpoints("http://service", "key", "http://node"))
-    calls = NodeBatch((NodeCall("eth_call", (), str), NodeCall("eth_call", (), str)))
+    calls = NodeBatch((NodeCall("eth_call"), NodeCall("eth_call")))
     body = f'[{{"id":{named},"result":"0x"}},{{"id":2,"result":"0x"}}]'.encode()
     with pytest.raises(UnexpectedResponse, match=r"answer is missing|no JSON-RPC result"):
         wire.incoming(calls, 200, body, None)

@@ -150,7 +150,7 @@ class _Node:
         answer = await self.small.raw.call(effect.method, *effect.params)
         if effect.method == "eth_simulateV1":
             self.logs = answer[0]["calls"][0]["logs"]
-        return effect.read(answer)
+        return effect.read(msgspec.json.encode(answer))
 
 
 async def by_typescript(

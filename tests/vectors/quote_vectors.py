@@ -171,9 +171,9 @@ class _Performer:
             body = msgspec.json.encode({"ok": True, "data": data})
             return read_answer(effect, 200, body)
         if isinstance(effect, NodeBatch):
-            return tuple(call.read(self._call(call)) for call in effect.calls)
+            return tuple(call.read(msgspec.json.encode(self._call(call))) for call in effect.calls)
         if isinstance(effect, NodeCall):
-            return effect.read(self._call(effect))
+            return effect.read(msgspec.json.encode(self._call(effect)))
         assert isinstance(effect, Sleep)
         return None
 

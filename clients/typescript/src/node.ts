@@ -2,7 +2,7 @@
 import { toEventSelector } from "./evm.js";
 import { NodeRpcError, NodeUnreachable, UnexpectedResponse, WrongChain } from "./errors.js";
 import { QuoteDeclined } from "./flow-errors.js";
-import { isObject, object, quantity, textOf, word, type Json } from "./reading.js";
+import { isObject, object, firstWord, quantity, textOf, word, type Json } from "./reading.js";
 import type { RpcCall } from "./rpc-batch.js";
 import { RECEIPT, rpc, type Transport } from "./transport.js";
 import type { TransactionParams } from "./types.js";
@@ -220,7 +220,7 @@ export function received(found: Receipt, token: string, wallet: string): bigint 
   for (const { address, topics, data } of found.logs) {
     const [event, from, to] = topics;
     if (address.toLowerCase() !== token.toLowerCase() || topics.length !== 3 || event !== TRANSFER) continue;
-    const moved = data.length > 2 ? quantity(data.slice(0, 66)) : 0n;
+    const moved = data.length > 2 ? firstWord(data) : 0n;
     if (to?.slice(2) === me) gained += moved;
     if (from?.slice(2) === me) gained -= moved;
   }

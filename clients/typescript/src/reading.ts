@@ -80,18 +80,23 @@ export function fits(value: unknown, shape: Shape): boolean {
   }
 }
 
-/** A JSON-RPC quantity. */
-export function quantity(value: unknown): bigint {
-  if (typeof value !== "string" || !/^0x[0-9a-fA-F]{1,64}$/.test(value))
+const numberOf = (value: unknown, form: RegExp): bigint => {
+  if (typeof value !== "string" || !form.test(value))
     throw new UnexpectedResponse("something else than an Ethereum node answered there: no number came");
   return BigInt(value);
-}
+};
+
+/** A JSON-RPC quantity: it has no leading zeros. */
+export const quantity = (value: unknown): bigint => numberOf(value, /^0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/);
+
+/** The number of the first word of hex data. */
+export const firstWord = (data: string): bigint => numberOf(data.slice(0, 66), /^0x[0-9a-fA-F]{1,64}$/);
 
 /** The number that a view function returned: empty data does not mean zero. */
 export function word(value: unknown): bigint {
   if (typeof value !== "string" || value.length < 66)
     throw new UnexpectedResponse("no token contract, or something else than an Ethereum node, answered");
-  return quantity(value.slice(0, 66));
+  return firstWord(value);
 }
 
 export const OPEN: readonly string[] = ["pending", "submitted", "mining"];

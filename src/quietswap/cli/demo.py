@@ -15,6 +15,8 @@ from quietswap.client.flows import swap, wrap
 from quietswap.client.flows.approvals import Approved, ensure_allowance, send_public
 from quietswap.client.flows.plan import approved_plan
 from quietswap.client.node_calls import NodeCall, NodeReceipt
+from quietswap.rules.chain.node_reads import HEIGHT
+from quietswap.rules.chain.rpc_wire import text
 from quietswap.rules.contract.orders import OrderStatusResponse, SwapOrderResponse
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.contract.wraps import WrapOrderResponse
@@ -137,15 +139,14 @@ class DemoRun:
         plan, _ = self._client.run(
             approved_plan(request, self._account, POLLING, lambda _: None, {}, has_node=True)
         )
-        before = node(NodeCall("evm_snapshot", (), str))
+        before = node(NodeCall("evm_snapshot", (), text))
         public = self._publicly(plan.quote)
         progress.say("public     sent to the public mempool, mined", "yellow")
-        height = NodeCall("eth_blockNumber", (), lambda number: int(number, 16))
-        seen = node(height)
-        if not node(NodeCall("evm_revert", (before,), bool)):
+        seen = node(HEIGHT)
+        if node(NodeCall("evm_revert", (before,), bytes)) != b"true":
             raise ClientError("the sandbox's chain could not be reverted")
         # a node without a block that it had shown is late for the service
-        node(NodeCall("anvil_mine", (hex(max(seen - node(height), 0)),), bool))
+        node(NodeCall("anvil_mine", (hex(max(seen - node(HEIGHT), 0)),), bytes))
         progress.say("           chain reverted to the block before", "dim")
         private = self._privately(request, progress)
         self._report.comparison(public, private)
@@ -200,9 +201,8 @@ class DemoRun:
 
     def _around(self, receipt: NodeReceipt) -> tuple[tuple[str, ...], str | None]:
         """Return hashes and sender of the transactions around ours by the same sender."""
-        params = (hex(receipt.block_number), True)
-        block = self._client.node(NodeCall("eth_getBlockByNumber", params, dict))
-        rows = [(tx["hash"], tx["from"]) for tx in block["transactions"]]
+        block = self._client.node(node_calls.block(hex(receipt.block_number)))
+        rows = [(tx.hash, tx.sender) for tx in block.transactions] if block else []
         at = [tx_hash for tx_hash, _ in rows].index(receipt.transaction_hash)
         before, after = rows[:at], rows[at + 1 :]
         for searcher in {sender for _, sender in before} & {sender for _, sender in after}:

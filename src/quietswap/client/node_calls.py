@@ -3,57 +3,50 @@
 JSON-RPC: https://ethereum.github.io/execution-apis
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
-
-import msgspec
+from functools import partial
+from typing import Any, TypeVar
 
 from quietswap.client.errors import NodeUnreachable, UnexpectedResponse
-from quietswap.rules.chain.node_reads import NodeLog
-from quietswap.rules.chain.rpc_wire import SEND, RpcCall
+from quietswap.rules.chain.node_reads import (
+    CHAIN_ID,
+    LATEST,
+    RECEIPT,
+    NodeLog,
+    block,
+    code,
+    estimate_gas,
+    eth_balance,
+    mined_receipt,
+    nonce,
+    transaction,
+)
+from quietswap.rules.chain.records import Head
+from quietswap.rules.chain.rpc_wire import (
+    SEND,
+    Json,
+    MalformedResult,
+    NodeCall,
+    hex_bytes,
+    number,
+    octets,
+    or_none,
+    quantity,
+    read,
+    text,
+)
 from quietswap.rules.tokens import erc20
-from quietswap.rules.tx.address import Address, from_any_case
-from quietswap.rules.tx.fees import next_base_fee
+from quietswap.rules.tx.address import Address
 from quietswap.rules.wire import WireStruct
+
+__all__ = ("CHAIN_ID", "NodeCall", "block", "code", "estimate_gas", "eth_balance", "nonce")
+"""What the service asks, too, and what a caller of `QuietswapClient.node` finds here."""
 
 T = TypeVar("T")
 
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 """Topic of `Transfer(address,address,uint256)` (https://eips.ethereum.org/EIPS/eip-20)."""
-
-_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
-_WORD_CHARS = 2 + 64
-RECEIPT = "eth_getTransactionReceipt"
-"""No error of it is a verdict: geth answers one while it indexes what it has."""
-ELSE = "something else than an Ethereum node answered there"
-
-
-def _as_it_is(result: Any) -> Any:
-    return result
-
-
-class NodeCall(RpcCall, Generic[T], frozen=True):
-    """One call; `read` converts its result to a value."""
-
-    read: Callable[[Any], T] = _as_it_is
-
-
-@dataclass(frozen=True, slots=True)
-class NodeBlock:
-    """The latest block: `time` in Unix seconds, `next_base_fee` in wei per gas.
-
-    `is_amsterdam`: it has the rules of that fork.
-    """
-
-    number: int
-    hash: str
-    time: int
-    gas_limit: int
-    next_base_fee: int
-    coinbase: Address
-    is_amsterdam: bool
 
 
 class NodeReceipt(WireStruct, frozen=True):
@@ -80,36 +73,23 @@ class NodeBatch:
     keeps_errors: bool = False
 
 
-def number(result: Any) -> int:
-    """Return a hex quantity as an int. Raises UnexpectedResponse."""
-    if not isinstance(result, str) or not _QUANTITY.fullmatch(result):
-        raise UnexpectedResponse(f"{ELSE}: no number came")
-    return int(result, 16)
-
-
-def octets(result: Any) -> bytes:
-    return bytes.fromhex(str(result).removeprefix("0x"))
-
-
-def word_of(result: Any) -> int:
+def word_of(data: bytes) -> int:
     """Return the number that a view function returned.
 
     Raises UnexpectedResponse for less than 32 bytes: empty data does not mean zero.
     """
-    if not isinstance(result, str) or len(result) < _WORD_CHARS:
+    word = erc20.read_uint(data)
+    if word is None:
         raise UnexpectedResponse(
             "no token contract, or something else than an Ethereum node, answered"
         )
-    return number(result[:_WORD_CHARS])
+    return word
 
 
-def _decimals_of(result: Any) -> int | None:
-    return None if result == "0x" else word_of(result)
-
-
-def view(to: str, data: bytes, read: Callable[[Any], T], block: str = "latest") -> NodeCall[T]:
-    """Call a view function; `read` converts the hex it returns to a value."""
-    return NodeCall("eth_call", ({"to": to, "data": "0x" + data.hex()}, block), read)
+def view(to: str, data: bytes, read: Callable[[bytes], T], block: str = "latest") -> NodeCall[T]:
+    """Call a view function; `read` converts the bytes it returns to a value."""
+    call = {"to": to, "data": "0x" + data.hex()}
+    return NodeCall("eth_call", (call, block), lambda raw: read(octets(raw)))
 
 
 def approval_data(spender: str, amount: int) -> str:
@@ -119,49 +99,17 @@ def approval_data(spender: str, amount: int) -> str:
 
 def approval_of(data: str) -> tuple[str, int] | None:
     """Return spender and amount of the calldata of an `approve`; None for any other."""
-    return erc20.read_approve(octets(data))
+    return erc20.read_approve(bytes.fromhex(data.removeprefix("0x")))
 
 
-CHAIN_ID = NodeCall("eth_chainId", (), number)
 TIP = NodeCall("eth_maxPriorityFeePerGas", (), number)
 """The node's suggested priority fee, in wei per gas."""
-BASE_FEE = NodeCall(
-    "eth_getBlockByNumber", ("latest", False), lambda block: number(block["baseFeePerGas"])
-)
+BASE_FEE = LATEST.then(lambda head: head.base_fee)
 """The latest block's base fee, in wei per gas."""
-BLOCK_TIME = NodeCall(
-    "eth_getBlockByNumber", ("latest", False), lambda block: number(block["timestamp"])
-)
+BLOCK_TIME = LATEST.then(lambda head: head.time)
 """The latest block's time, in Unix seconds."""
-
-
-HEAD = NodeCall("eth_getBlockByNumber", ("latest", False), lambda block: number(block["number"]))
+HEAD = LATEST.then(lambda head: head.number)
 """The latest block's number."""
-
-
-def transactions(block: int) -> NodeCall[tuple[tuple[str, int, str], ...]]:
-    """Request sender (lower case), nonce and hash of each transaction of a block."""
-
-    def read(result: Any) -> tuple[tuple[str, int, str], ...]:
-        return tuple(
-            (str(tx["from"]).lower(), number(tx["nonce"]), str(tx["hash"]).lower())
-            for tx in result["transactions"]
-        )
-
-    return NodeCall("eth_getBlockByNumber", (hex(block), True), read)
-
-
-def nonce(wallet: str, block: str = "pending") -> NodeCall[int]:
-    return NodeCall("eth_getTransactionCount", (wallet, block), number)
-
-
-def code(wallet: str) -> NodeCall[bytes]:
-    """Request the code of an account; empty for a plain wallet."""
-    return NodeCall("eth_getCode", (wallet, "latest"), octets)
-
-
-def eth_balance(wallet: str) -> NodeCall[int]:
-    return NodeCall("eth_getBalance", (wallet, "latest"), number)
 
 
 def token_balance(token: str, wallet: str, block: str = "latest") -> NodeCall[int]:
@@ -175,77 +123,67 @@ def allowance(token: str, owner: str, spender: str, block: str = "latest") -> No
 
 def decimals(token: str) -> NodeCall[int | None]:
     """Request the decimals of an ERC-20 token; None if no contract answers."""
-    return view(token, erc20.DECIMALS, _decimals_of)
+    return view(token, erc20.DECIMALS, lambda data: word_of(data) if data else None)
 
 
 def symbol(token: str) -> NodeCall[str]:
     """Request the symbol of an ERC-20 token, harmless to show; empty if it is not readable."""
-    return view(token, erc20.SYMBOL, lambda result: erc20.read_symbol(octets(result)))
+    return view(token, erc20.SYMBOL, erc20.read_symbol)
 
 
-def estimate_gas(transaction: dict[str, str], *block: str) -> NodeCall[int]:
-    """Request the gas estimate of a call. Raises NodeRpcError when the call reverts."""
-    return NodeCall("eth_estimateGas", (transaction, *block), number)
-
-
-def latest_block(since: int = 0) -> NodeCall[NodeBlock]:
+def latest_block(since: int = 0) -> NodeCall[Head]:
     """Request the latest block.
 
     Before block `since`, which the node has shown, one of several backends is late: it is busy.
     """
 
-    def read(result: Any) -> NodeBlock:
-        at = number(result["number"])
-        if at < since:
-            late = f"the node answers from block {at} and has shown block {since}"
+    def not_before(head: Head) -> Head:
+        if head.number < since:
+            late = f"the node answers from block {head.number} and has shown block {since}"
             raise NodeUnreachable(late, is_busy=True)
-        fee, used, limit = (number(result[k]) for k in ("baseFeePerGas", "gasUsed", "gasLimit"))
-        return NodeBlock(
-            number=at,
-            hash=str(result["hash"]),
-            time=number(result["timestamp"]),
-            gas_limit=limit,
-            next_base_fee=next_base_fee(fee, used, limit),
-            coinbase=from_any_case(result["miner"]),
-            is_amsterdam=result.get("blockAccessListHash") is not None,
-        )
+        return head
 
-    return NodeCall("eth_getBlockByNumber", ("latest", False), read)
+    return LATEST.then(not_before)
 
 
 def send(raw: str) -> NodeCall[str]:
-    return NodeCall(SEND, (raw,), str)
+    return NodeCall(SEND, (raw,), text)
 
 
 def receipt(tx_hash: str) -> NodeCall[NodeReceipt | None]:
     """Request a receipt; None until the transaction is mined."""
-    return NodeCall(RECEIPT, (tx_hash,), _receipt)
+    return NodeCall(RECEIPT, (tx_hash,), partial(or_none, _receipt))
+
+
+def _receipt(raw: Json) -> NodeReceipt:
+    mined = mined_receipt(raw)
+    return NodeReceipt(
+        transaction_hash=mined.tx_hash,
+        succeeded=mined.status == 1,
+        block_number=mined.block_number,
+        gas_used=mined.gas_used,
+        effective_gas_price=mined.effective_gas_price,
+        logs=read(mined.logs, tuple[NodeLog, ...]),
+        sender=str(mined.sender or ""),
+    )
 
 
 def sender_and_nonce(tx_hash: str) -> NodeCall[tuple[str, int] | None]:
     """Request sender (lower case) and nonce of a transaction; None if the node does not know it."""
 
-    def read(result: Any) -> tuple[str, int] | None:
-        return None if result is None else (str(result["from"]).lower(), number(result["nonce"]))
+    def sent(members: dict[str, object] | None) -> tuple[str, int] | None:
+        if members is None:
+            return None
+        return str(members["from"]).lower(), quantity(str(members["nonce"]))
 
-    return NodeCall("eth_getTransactionByHash", (tx_hash,), read)
+    return transaction(tx_hash).then(sent)
 
 
-def _receipt(result: Any) -> NodeReceipt | None:
-    if result is None:
-        return None
+def _first_word(data: str) -> int:
     try:
-        return NodeReceipt(
-            transaction_hash=result["transactionHash"],
-            succeeded=number(result["status"]) == 1,
-            block_number=number(result["blockNumber"]),
-            gas_used=number(result["gasUsed"]),
-            effective_gas_price=number(result["effectiveGasPrice"]),
-            logs=msgspec.convert(result["logs"], tuple[NodeLog, ...]),
-            sender=str(result.get("from") or ""),
-        )
-    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
-        raise UnexpectedResponse("the node answered an unreadable receipt") from error
+        return int.from_bytes(hex_bytes(data)[:32])
+    except MalformedResult as error:
+        raise UnexpectedResponse("the node answered an unreadable log") from error
 
 
 def received(receipt: NodeReceipt, token: str, wallet: str) -> int:
@@ -255,6 +193,6 @@ def received(receipt: NodeReceipt, token: str, wallet: str) -> int:
         if log.address.lower() != token.lower() or len(log.topics) != 3:
             continue
         if log.topics[0] == TRANSFER:
-            amount = number(log.data[:_WORD_CHARS]) if len(log.data) > 2 else 0
+            amount = _first_word(log.data)
             gained += amount * ((log.topics[2][2:] == me) - (log.topics[1][2:] == me))
     return gained

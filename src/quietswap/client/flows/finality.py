@@ -22,6 +22,7 @@ from quietswap.client.flows.effects import (
 )
 from quietswap.client.flows.polling import PollingPolicy, follow_order
 from quietswap.rules.contract.orders import OrderStatusResponse
+from quietswap.rules.tx.address import from_any_case
 from quietswap.rules.tx.signed import MAINNET
 from quietswap.rules.wire import WireAmount
 
@@ -235,9 +236,10 @@ def _block_of_nonce(sent: SubmittedTransaction, head: int) -> Flow[int | None]:
 
 def _user_of_nonce(sent: SubmittedTransaction, block: int) -> Flow[str | None]:
     """Return the hash of the transaction in this block that has the wallet's nonce."""
-    transactions = yield from perform(node_calls.transactions(block))
-    user = sent.wallet.lower(), sent.nonce
-    return next((each for *place, each in transactions if tuple(place) == user), None)
+    mined = yield from perform(node_calls.block(hex(block)))
+    user = from_any_case(sent.wallet), sent.nonce
+    transactions = mined.transactions if mined else ()
+    return next((tx.hash for tx in transactions if (tx.sender, tx.nonce) == user), None)
 
 
 def watch_transaction(

@@ -144,4 +144,4 @@ def _read(contract: str, data: bytes) -> Flow[bytes | None]:
 
 
 def _view(contract: str, data: bytes) -> node_calls.NodeCall[bytes]:
-    return node_calls.view(contract, data, node_calls.octets)
+    return node_calls.view(contract, data, bytes)

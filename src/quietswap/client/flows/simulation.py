@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from quietswap.client import node_calls
 from quietswap.client.errors import NodeRpcError, UnexpectedResponse, UnsafeQuote
 from quietswap.client.flows import quote_checks
 from quietswap.client.flows.effects import Flow, perform
 from quietswap.client.flows.moment import read_ahead
+from quietswap.rules.chain.records import Head
 from quietswap.rules.chain.rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from quietswap.rules.chain.rpc_wire import MalformedResult
 from quietswap.rules.contract.quotes import SwapQuoteResponse
@@ -62,7 +61,7 @@ def simulate_swap(
     must: bool,
     since: int = 0,
     is_batched: bool = False,
-    head: node_calls.NodeBlock | None = None,
+    head: Head | None = None,
     beside: Sequence[node_calls.NodeCall[Any]] = (),
 ) -> Flow[SwapSimulation]:
     """Simulate the swap at the caller's own node; `must` refuses it if the node cannot.
@@ -132,7 +131,7 @@ def _needs_more(
 
 
 def _balances(
-    quote: SwapQuoteResponse, request: quote_checks.SwapRequest, head: node_calls.NodeBlock
+    quote: SwapQuoteResponse, request: quote_checks.SwapRequest, head: Head
 ) -> tuple[node_calls.NodeCall[int], node_calls.NodeCall[int], node_calls.NodeCall[int]]:
     wallet, at = request.wallet, hex(head.number)
     return (
@@ -191,9 +190,7 @@ def _call(
     below = secrets.randbelow
     after = after_swap(trial, block, reader(trial.wallet, block, below), below)
     call = trial_call(block, swap, after, {})
-    return node_calls.NodeCall(
-        call.method, call.params, lambda result: read_trial(msgspec.json.encode(result), trial)
-    )
+    return node_calls.NodeCall(call.method, call.params, partial(read_trial, trial=trial))
 
 
 def _swap(quote: SwapQuoteResponse, wallet: Address) -> dict[str, object]:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from quietswap.client import node_calls
 from quietswap.client.errors import ClientError
 from quietswap.client.flows import quoting
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.reference_price import ReferencePrice
 from quietswap.client.flows.simulation import SwapSimulation
+from quietswap.rules.chain.records import Head
 from quietswap.rules.contract.quotes import SwapQuoteResponse
 from quietswap.rules.contract.transactions import TransactionParams
 from quietswap.rules.safety.loss import Loss
@@ -66,7 +66,7 @@ class SwapPlan:
     refusal: ClientError | None = None
     approvals: tuple[PlannedApproval, ...] = ()
     approval_gas_wei: int = 0
-    block: node_calls.NodeBlock | None = None
+    block: Head | None = None
     wallet: WalletFacts | None = None
     reference: ReferencePrice | None = None
     is_batched: bool = False

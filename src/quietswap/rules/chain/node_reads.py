@@ -6,6 +6,7 @@ Field names: https://ethereum.github.io/execution-apis/api-documentation/
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -179,7 +180,7 @@ def _members(raw: Json) -> dict[str, object]:
     return rpc_wire.read(raw, dict[str, object])
 
 
-def nonce(wallet: str, block: str) -> NodeCall[int]:
+def nonce(wallet: str, block: str = "pending") -> NodeCall[int]:
     return NodeCall("eth_getTransactionCount", (wallet, block), number)
 
 
@@ -234,30 +235,60 @@ def _transaction(wire: _Transaction) -> BlockTransaction:
     )
 
 
+RECEIPT = "eth_getTransactionReceipt"
+
+
+class MinedReceipt(NamedTuple):
+    """A complete receipt as a node shows it; `status` is 1 for success. `logs` are not decoded."""
+
+    tx_hash: str
+    block_number: int
+    block_hash: str
+    status: int
+    gas_used: int
+    effective_gas_price: int
+    sender: object
+    logs: msgspec.Raw
+
+
+def mined_receipt(raw: Json) -> MinedReceipt:
+    """Return a receipt. Raises MalformedResult for one that is missing or incomplete."""
+    wire, number = rpc_wire.read(raw, _Receipt), rpc_wire.quantity
+    return MinedReceipt(
+        tx_hash=_hash(wire.transaction_hash),
+        block_number=number(wire.block_number),
+        block_hash=_hash(wire.block_hash),
+        status=number(wire.status),
+        gas_used=number(wire.gas_used),
+        effective_gas_price=number(wire.effective_gas_price),
+        sender=wire.sender,
+        logs=wire.logs,
+    )
+
+
 def receipt(tx_hash: str) -> NodeCall[Receipt | None]:
     """Request a receipt; None if it is missing, incomplete or of another transaction."""
-    return NodeCall("eth_getTransactionReceipt", (tx_hash,), partial(_receipt, tx_hash))
+    return NodeCall(RECEIPT, (tx_hash,), partial(_receipt, tx_hash))
 
 
 def _receipt(tx_hash: str, raw: Json) -> Receipt | None:
     try:
-        wire, number = rpc_wire.read(raw, _Receipt), rpc_wire.quantity
-        status = number(wire.status)
-        if _hash(wire.transaction_hash) != tx_hash.lower() or status > 1:
-            return None
-        sender = _sender(wire.sender)
-        return Receipt(
-            tx_hash=tx_hash,
-            block_number=number(wire.block_number),
-            block_hash=_hash(wire.block_hash),
-            succeeded=status == 1,
-            gas_used=number(wire.gas_used),
-            effective_gas_price=number(wire.effective_gas_price),
-            sender=sender,
-            movements=None if sender is None else movements(sender, wire.logs),
-        )
+        mined = mined_receipt(raw)
     except MalformedResult:
         return None
+    if mined.tx_hash != tx_hash.lower() or mined.status > 1:
+        return None
+    sender = _sender(mined.sender)
+    return Receipt(
+        tx_hash=tx_hash,
+        block_number=mined.block_number,
+        block_hash=mined.block_hash,
+        succeeded=mined.status == 1,
+        gas_used=mined.gas_used,
+        effective_gas_price=mined.effective_gas_price,
+        sender=sender,
+        movements=None if sender is None else movements(sender, mined.logs),
+    )
 
 
 def _sender(text: object) -> Address | None:

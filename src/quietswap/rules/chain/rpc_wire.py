@@ -21,6 +21,7 @@ from quietswap.rules.foreign_text import T, decode
 
 SEND = "eth_sendRawTransaction"
 V = TypeVar("V")
+W = TypeVar("W")
 Json = bytes | msgspec.Raw
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 
@@ -53,14 +54,19 @@ def hex_bytes(text: str) -> bytes:
     raise MalformedResult("not hex data")
 
 
+def text(raw: Json) -> str:
+    """Return the text that a result is. Raises MalformedResult."""
+    return read(raw, str)
+
+
 def number(raw: Json) -> int:
     """Return the quantity that a result is. Raises MalformedResult."""
-    return quantity(read(raw, str))
+    return quantity(text(raw))
 
 
 def octets(raw: Json) -> bytes:
     """Return the data that a result is. Raises MalformedResult."""
-    return hex_bytes(read(raw, str))
+    return hex_bytes(text(raw))
 
 
 def or_none(reader: Callable[[Json], V], raw: Json) -> V | None:
@@ -111,9 +117,13 @@ class NodeCall(RpcCall, Generic[V], frozen=True):
 
     read: Callable[[Json], V] = cast("Any", bytes)
 
-    def value(self, result: "Result") -> V:
+    def value(self, result: "Result | bytes") -> V:
         """Return the value of a result. Raises NodeUnavailable for an error, too."""
         return self.read(answered(result))
+
+    def then(self, pick: Callable[[V], W]) -> "NodeCall[W]":
+        """Return the same call with another value, which `pick` makes of this one's."""
+        return NodeCall(self.method, self.params, lambda raw: pick(self.read(raw)))
 
 
 class RpcErrorObject(msgspec.Struct, frozen=True):

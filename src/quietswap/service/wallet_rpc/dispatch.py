@@ -9,8 +9,9 @@ import msgspec
 
 from quietswap import __version__
 from quietswap.rules.chain import rpc_codes
+from quietswap.rules.chain.node_reads import HEIGHT, nonce
 from quietswap.rules.chain.records import NodeUnavailable
-from quietswap.rules.chain.rpc_wire import SEND, NodeAnswer, RpcCall, RpcErrorObject
+from quietswap.rules.chain.rpc_wire import SEND, RpcCall, RpcErrorObject
 from quietswap.rules.errors.base import RateLimitExceeded, RequestError
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.rules.tx.address import Address, from_any_case
@@ -169,9 +170,8 @@ class WalletRpc:
         filters = [slot for slot in slots if slot.call.method == "eth_getLogs"]
         head = None
         if any(parameters.needs_head(slot.call.params[0]) for slot in filters):
-            call, client_id = RpcCall("eth_blockNumber"), self.token.client_id
-            [answer] = await self.use_cases.rpc_node.read([call], client_id)
-            head = _quantity(answer)
+            [answer] = await self.use_cases.rpc_node.read([HEIGHT], self.token.client_id)
+            head = HEIGHT.value(answer)
         for slot in filters:
             try:
                 parameters.check_log_range(slot.call.params[0], head, self.options.logs_blocks)
@@ -198,8 +198,9 @@ class WalletRpc:
             return _NULL if pending is None else _encode(pending)
         if call.method == "eth_getTransactionCount" and call.params[1:] == ["pending"]:
             wallet: Address = from_any_case(call.params[0])
-            nonce = await self.use_cases.rpc_orders.next_nonce(self.token, wallet)
-            return answer if nonce is None else _encode(hex(max(nonce, _quantity(answer))))
+            following = await self.use_cases.rpc_orders.next_nonce(self.token, wallet)
+            if following is not None:
+                return _encode(hex(max(following, nonce(wallet).value(answer))))
         return answer
 
     async def _guarded(self, slots: Sequence[_Slot], work: Awaitable[None]) -> None:
@@ -274,15 +275,6 @@ def _known_words(error: RequestError) -> str:
         return " (nonce too low)"
     is_bump = details.get("reason") == "REPLACEMENT_UNDERPRICED"
     return " (replacement transaction underpriced)" if is_bump else ""
-
-
-def _quantity(answer: NodeAnswer) -> int:
-    """Return a number that the node sent. Raises NodeUnavailable for anything else."""
-    try:
-        assert isinstance(answer, bytes)
-        return int(msgspec.json.decode(answer, type=str), 16)
-    except (AssertionError, ValueError, msgspec.DecodeError):
-        raise NodeUnavailable("the node returned no number") from None
 
 
 def _slot(item: Call | Invalid) -> _Slot:
