@@ -127,10 +127,12 @@ async def test_a_second_first_step_is_not_submitted(server: Server, node: EtherC
         done = await submitted(model, first)
         refused = await refusal(model, "submit_signed", **signed(second))
         unfinished = await refusal(model, "prepare_swap", **FROM_ETHER)
+        batched = await refusal(model, "prepare_swap", **FROM_ETHER, batch=True)
         other = await call(model, "prepare_swap", **FROM_ETHER, new_trade=True)
     assert (refused["error"], refused["trade"]) == ("UnfinishedTrade", done["trade"])
     assert (unfinished["error"], unfinished["trade"]) == ("UnfinishedTrade", done["trade"])
     assert "resume_swap" in unfinished["next"]
+    assert (batched["error"], batched["trade"]) == ("UnfinishedTrade", done["trade"])
     assert other["kind"] == "wrap"
     assert node.steps == ["wrap"]
 
@@ -169,9 +171,12 @@ async def test_a_swap_of_the_command_is_gone_on_with(server: Server, tmp_path: P
     assert (running["error"], damaged["error"]) == ("SWAP_RUNNING", "RECORD_DAMAGED")
 
 
-async def test_without_a_node_no_swap_with_ether_is_prepared(outside: FakeServers) -> None:
+@pytest.mark.parametrize("batch", [False, True])
+async def test_without_a_node_no_swap_with_ether_is_prepared(
+    outside: FakeServers, batch: bool
+) -> None:
     async with in_process(outside, has_node=False) as model:
-        refused = await refusal(model, "prepare_swap", **FROM_ETHER)
+        refused = await refusal(model, "prepare_swap", **FROM_ETHER, batch=batch)
     assert refused["error"] == "Declined"
     assert "needs your own node" in refused["untrustedText"]["message"]
 

@@ -2,21 +2,35 @@
 
 import csv
 import io
-from collections.abc import Iterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_account.signers.local import LocalAccount
+from mcp import Client
 
-from quietswap.client import SwapRequest
+from quietswap.cli.mcp.limits import SigningLimits
+from quietswap.cli.mcp.prepare import Preparer
+from quietswap.cli.mcp.server import make_server
+from quietswap.cli.mcp.signing import LocalSigner, Person
+from quietswap.cli.mcp.tools import MOST_WAIT_S
+from quietswap.cli.options.signing import WalletSigner
+from quietswap.cli.output.tokens import ETHER, KNOWN
+from quietswap.client import AsyncQuietswapClient, SwapRequest
 from quietswap.client.errors import QuoteDeclined
 from quietswap.rules.amounts import format_units
 from quietswap.rules.routers.batch import DELEGATES
 from quietswap.rules.tx.keccak import keccak256
 from quietswap.sandbox.contracts.addresses import CALIBUR
 from quietswap.sandbox.contracts.pools import USDC, WETH
+from quietswap.service.base.clock import SystemClock
 from tests.batches import Batch, wrong_batches
 from tests.chain.test_simulate_batched import METAMASK, metamask_creation
+from tests.cli.mcp_sessions import call
+from tests.cli.test_mcp_signing import Asked
 from tests.e2e.conftest import Town
 from tests.e2e.test_batched import (
     client_of,
@@ -302,6 +316,54 @@ def test_the_command_signs_once_in_each_direction(desk: ApiClient, delegate: str
     assert f"of it {minimum} ETH, and {rest} WETH" in shown
     assert (count(desk, wallet), desk.held(wallet, "WETH")) == (2, received - least)
     assert ether(desk, wallet) == before + least - int(answer["order"]["feePaidWei"])
+
+
+async def test_the_tools_sign_once_in_each_direction(desk: ApiClient) -> None:
+    """Within the limit of WETH, which is that of the ETH that is sold."""
+    wallet, person = delegated_wallet(desk), Asked("yes")
+    swaps = (("ETH", "USDC", "0.1"), ("USDC", "ETH", "100"))
+    async with signing_tools(desk, wallet, person) as (model, limits):
+        for sell, buy, amount in swaps:
+            before, used = ether(desk, wallet), count(desk, wallet)
+            request = {"sell": sell, "buy": buy, "amount": amount, "wallet": wallet.address}
+            prepared = await call(model, "prepare_swap", **request, batch=True)
+            steps = "wrap, approval and swap" if sell == "ETH" else "approval, swap and unwrap"
+            assert (prepared["kind"], prepared["inOneTransaction"]) == ("swap", steps)
+            placed = await call(model, "sign_and_submit", prepared_id=prepared["preparedId"])
+            end = await call(
+                model, "follow_order", order_id=placed["orderId"], wait_seconds=MOST_WAIT_S
+            )
+            assert (end["final"], end["outcome"]) == (True, "mined")
+            assert count(desk, wallet) == used + 1
+            fee = int(end["reportedByService"]["feePaidWei"])
+            moved = -SOLD if sell == "ETH" else int(prepared["quote"]["minBuyAmount"])
+            assert ether(desk, wallet) == before + moved - fee
+            assert f"in one transaction of the wallet: {steps}" in person.questions[-1]
+        assert limits.spent(KNOWN["WETH"]) == SOLD
+        more = await call(model, "prepare_swap", **request | {
+            "sell": "ETH", "buy": "USDC", "amount": "0.1"}, batch=True)  # fmt: skip
+        refusal = await model.call_tool("sign_and_submit", {"prepared_id": more["preparedId"]})
+    assert refusal.structured_content["error"] == "LIMIT_EXCEEDED"
+    assert len(person.questions) == 2
+
+
+@asynccontextmanager
+async def signing_tools(
+    desk: ApiClient, wallet: LocalAccount, person: Asked
+) -> AsyncIterator[tuple[Client, SigningLimits]]:
+    """Connect to the tools with a local signer that may sell 0.1 WETH and 100 USDC."""
+    facts = desk.town.facts
+    url, rpc_url = facts["baseUrl"], facts["rpcUrl"]
+    async with AsyncQuietswapClient(url, desk.secret, rpc_url=rpc_url) as client:
+        preparer = Preparer(client, has_node=True)
+        with tempfile.TemporaryDirectory() as folder:
+            most = {ETHER: 10**17, KNOWN["WETH"]: SOLD, KNOWN["USDC"]: 100 * 10**6}
+            file = Path(folder) / "limits.sqlite3"
+            limits = SigningLimits(file, wallet.address, most, SystemClock())
+            signer = WalletSigner(wallet.address, wallet, "a key of this test")
+            server = make_server(preparer, LocalSigner(preparer, signer, limits, Person("client")))
+            async with Client(server, elicitation_callback=person) as model:
+                yield model, limits
 
 
 def test_the_python_client_signs_nothing_for_a_plain_wallet(desk: ApiClient) -> None:

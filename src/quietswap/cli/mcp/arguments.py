@@ -46,6 +46,20 @@ TradeArgument = Annotated[
         pattern=r"^0x[0-9a-fA-F]{64}$",
     ),
 ]
+NewTradeArgument = Annotated[
+    bool,
+    Field(
+        description="With ETH: begin another swap though one of the same pair is unfinished. Ask"
+        " the person before you set it."
+    ),
+]
+BatchArgument = Annotated[
+    bool,
+    Field(
+        description="Approve and swap in one transaction, with the wrap or unwrap of ETH; only for"
+        " a delegated wallet (EIP-7702). Of bought ETH the rest above the minimum stays WETH"
+    ),
+]
 LossArgument = Annotated[
     float | None,
     Field(

@@ -10,6 +10,7 @@ from quietswap.cli.mcp import trades
 from quietswap.cli.mcp.answers import BadInput, Refused, marked, order_named
 from quietswap.cli.mcp.quotes import Kept, KeptQuote, find_token, loss_members, summary
 from quietswap.cli.options.signing import transaction_json
+from quietswap.cli.output.quote import batch_steps
 from quietswap.cli.output.swap_result import trade_machine
 from quietswap.cli.output.tokens import DisplayToken
 from quietswap.client import AsyncQuietswapClient, ClientError, SubmittedTransaction, SwapRequest
@@ -19,6 +20,7 @@ from quietswap.client.flows.approvals import publish
 from quietswap.client.flows.effects import Flow
 from quietswap.client.flows.quote_checks import MAX_FEE_WEI, Approval
 from quietswap.client.flows.swap_plan import SwapPlan
+from quietswap.client.flows.trade import require_none_unfinished
 from quietswap.client.flows.trade_steps import ReadyStep, first_approval
 from quietswap.client.signing import Transaction, hash_of, sign, to_sign
 from quietswap.rules.amounts import BPS, format_units
@@ -53,6 +55,8 @@ class Prepared:
     wrap: tuple[wrap_flow.WrapRequest, WrapQuoteResponse] | None = None
     step: ReadyStep | None = None
     pair: trades.Pair | None = None
+    batch: str | None = None
+    """What the one transaction of a delegated wallet does, in words."""
 
     @property
     def max_gas_cost(self) -> int:
@@ -112,11 +116,11 @@ class Preparer:
         BadInput for one above the process's own, and what the client's plan refuses.
         """
         most = self._accepted(max_loss_percent)
-        approval: Approval = "exact" if self.has_node else "never"
+        approval: Approval = "exact" if self.has_node or request.batch else "never"
         swap_request = replace(request, approval=approval, max_loss_percent=most)
         if request.conversion is not None:
             return await self._begun(swap_request, (sell, buy))
-        plan = await self.client.plan(swap_request)
+        plan = await self._planned(swap_request)
         plan.require()
         self._require_price(plan)
         kept_quote = KeptQuote(plan.quote, request, sell, buy, self.monotonic())
@@ -135,9 +139,21 @@ class Preparer:
             )
         transaction = to_sign(plan.params)
         most_gas = self._most_gas(transaction)
+        inside = batch_steps(plan.request.batch_conversion) if plan.is_batched else None
         return Prepared(
-            "swap", transaction, request.wallet, kept_quote.at, most_gas, kept_quote, plan.loss
-        )
+            "swap", transaction, request.wallet, kept_quote.at, most_gas, kept_quote, plan.loss,
+            batch=inside,
+        )  # fmt: skip
+
+    async def _planned(self, request: SwapRequest) -> SwapPlan:
+        """Return the plan of a swap; a batch with ETH begins none beside an unfinished swap."""
+        if request.in_weth.batch_conversion is None:
+            return await self.client.plan(request)
+        orders, polling = self.client.orders, self.client.polling
+        with trades.alone(orders, request.wallet, begins=not request.new_trade):
+            if self.has_node and not request.new_trade:
+                await self.client.run(require_none_unfinished(request, orders, polling))
+            return await self.client.plan(request)
 
     def _most_gas(self, transaction: Transaction) -> int:
         """Return what a transaction may cost that is signed by a newer quote, if the old one is."""
@@ -354,6 +370,8 @@ def shown(prepared: Prepared, prepared_id: str) -> dict[str, Any]:
         del quote["inWholeTokens"]["maxGasCostEth"]
         quote.pop("plan", None)
         body["quote"] = quote
+    if prepared.batch is not None:
+        body["inOneTransaction"] = prepared.batch
     if prepared.step is not None and prepared.pair is not None:
         body["swapWithEth"] = trades.members(prepared.step, prepared.pair)
     return body

@@ -178,6 +178,7 @@ class LocalSigner:
             lines += _approval_lines(prepared, prepared.kept)
         else:
             lines += _swap_lines(prepared.kept, prepared.step)
+            lines += _batch_lines(prepared.batch, prepared.kept)
             word = prepared.loss.word_to_type
         if prepared.loss is not None:
             source = "" if self.preparer.has_node else ", by the service's figures alone"
@@ -285,6 +286,14 @@ def _swap_lines(kept: KeptQuote, step: ReadyStep | None) -> tuple[str, ...]:
     )
 
 
+def _batch_lines(batch: str | None, kept: KeptQuote) -> tuple[str, ...]:
+    """Return what one transaction does beside the swap; of bought ETH only the minimum is ETH."""
+    if batch is None:
+        return ()
+    rest = " (the minimum arrives as ETH, the rest as WETH)" if kept.buy == ETHER else ""
+    return (f"in one transaction of the wallet: {batch}{rest}",)
+
+
 def _trade_lines(step: ReadyStep, pair: Pair) -> tuple[str, ...]:
     """Return what a swap with ETH sells at the least price, and its signatures with this one."""
     terms, (sell, buy) = step.terms, pair
@@ -319,7 +328,7 @@ def _sale(prepared: Prepared) -> tuple[Spending, ...]:
         return () if prepared.kind == "unwrap" else (sold,)
     if prepared.kept is None:
         return ()
-    return (Spending(prepared.kept.sell, int(prepared.kept.quote.sell_amount)),)
+    return (Spending(in_weth(prepared.kept.sell), int(prepared.kept.quote.sell_amount)),)
 
 
 def _signed(prepared: Prepared) -> tuple[Spending, ...]:

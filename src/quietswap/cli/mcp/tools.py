@@ -11,7 +11,9 @@ from quietswap.cli.mcp import quotes
 from quietswap.cli.mcp.answers import UNTRUSTED, BadInput, marked
 from quietswap.cli.mcp.arguments import (
     AmountArgument,
+    BatchArgument,
     LossArgument,
+    NewTradeArgument,
     OffsetArgument,
     OrderArgument,
     PreparedArgument,
@@ -229,13 +231,8 @@ class Tools:
         ] = None,
         max_loss_percent: LossArgument = None,
         smallest_units: SmallestArgument = False,
-        new_trade: Annotated[
-            bool,
-            Field(
-                description="With ETH: begin another swap though one of the same pair is"
-                " unfinished. Ask the person before you set it."
-            ),
-        ] = False,
+        new_trade: NewTradeArgument = False,
+        batch: BatchArgument = False,
     ) -> dict[str, Any]:
         """Prepare a swap for signing: a fresh quote that passed all checks. Nothing is sent.
 
@@ -244,7 +241,8 @@ class Tools:
         its EIP-1559 hash. Then call submit_signed within 30 seconds.
 
         With ETH this is the first of several transactions: `swapWithEth` has the terms of all, the
-        steps, and their gas. After each one is submitted, resume_swap prepares the next.
+        steps, and their gas. After each one is submitted, resume_swap prepares the next. With
+        `batch` it is one, and `inOneTransaction` says what it does.
         """
         pair = await self._preparer.pair(sell, buy)
         written = {"amount": amount, "receive": receive, "max_sell": max_sell, "at_least": at_least}
@@ -255,10 +253,10 @@ class Tools:
         request = _swap_request(
             pair, wallet, slippage_bps, _amounts(pair, smallest_units, **written)
         )
-        if new_trade and request.conversion is None:
+        if new_trade and ETHER not in pair:
             raise BadInput("new_trade", "it is for a swap with ETH")
         prepared = await self._preparer.swap(
-            replace(request, new_trade=new_trade),
+            replace(request, new_trade=new_trade, batch=batch),
             *pair,
             max_loss_percent=_percent(max_loss_percent),
         )
