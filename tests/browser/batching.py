@@ -20,9 +20,11 @@ UNKNOWN_ID = 5730
 _MEMBERS = {"version", "id", "chainId", "from", "atomicRequired", "calls"}
 
 
-def delegated_account(desk: ApiClient, delegate: str = CALIBUR) -> LocalAccount:
+def delegated_account(
+    desk: ApiClient, delegate: str = CALIBUR, *, tokens: int = 1000
+) -> LocalAccount:
     """Return a wallet with funds whose account has the code of a delegate (EIP-7702)."""
-    account = desk.wallet()
+    account = desk.wallet(tokens=tokens)
     desk.rpc("anvil_setCode", account.address, delegated(delegate))
     return account
 
@@ -150,6 +152,14 @@ class AddingBatches(BatchingWallet):
 
     def calls(self, wanted: Mapping[str, Any]) -> list[Call]:
         return [*super().calls(wanted), ("0x" + "5e" * 20, 1, b"")]
+
+
+class WrappingMore(BatchingWallet):
+    """Wraps one wei more than it was asked to."""
+
+    def calls(self, wanted: Mapping[str, Any]) -> list[Call]:
+        (weth, value, deposit), *others = super().calls(wanted)
+        return [(weth, value + 1, deposit), *others]
 
 
 class HoldingBatches(BatchingWallet):

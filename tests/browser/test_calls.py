@@ -51,7 +51,7 @@ APPROVE = "Approve exactly 1 WETH"
 ORDER = css(".order[data-kind=swap]")
 ROW = css(".hist summary[data-kind=swap]")
 UNKNOWN = "it is not known yet whether it sends that"
-IN_TWO = "Go on in two steps."
+IN_TWO = "Go on in separate steps."
 NOT_SENT = "Your wallet did not send it"
 LOOKED = "I have looked, go on"
 TO_SIGN = "eth_sendTransaction"

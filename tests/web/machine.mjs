@@ -56,6 +56,7 @@ const answers = JSON.parse(readFileSync(0, 'utf8')).map(({ call, given }) => {
   if (call === 'steps') return page.stepsOf({ ...page.fresh('0.5'), ...given.trade }, given.canBatch)
   if (call === 'fees') return [page.mostFees(tradeOf(given), false), page.boundOf(tradeOf(given), false)]
   if (call === 'sign') return signed(given)
+  if (call === 'calls') return page.callsOf(tradeOf(given), given.quote)
   if (call === 'rows') return rows(given)
   return page[call](...given)
 })

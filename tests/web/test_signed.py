@@ -4,6 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from quietswap.sandbox.contracts.pools import WETH
+from tests.batches import wrong_batches
+from tests.stored_orders import USDC
+from tests.typescript.test_batched import BATCHES, hostile, quote_of
 from tests.typescript.test_vectors import _answer
 from tests.web.test_trade import ETH, FORM, LOSS, PARAMS, QUOTE, Fields, run, token
 
@@ -67,6 +73,60 @@ def test_the_page_signs_what_the_clients_sign_and_nothing_else() -> None:
         if not is_right:
             differing.append((case["name"], case["expected"], made))
     assert not differing, f"{len(differing)} of {len(chosen)}: {differing[:3]}"
+
+
+KINDS = ["", "wrap", "unwrap"]
+
+
+def batched(kind: str, **changes: Any) -> Fields:
+    """Sign the batch of a trade; `changes` are those of the transaction that the service offers."""
+    request, _ = BATCHES[kind]
+    weth: Fields = {"address": WETH.address, "decimals": 18, "symbol": "WETH", "warnings": []}
+    ether = weth | {"symbol": "ETH", "wrapped": weth}
+    usdc: Fields = {"address": USDC, "decimals": 6, "symbol": "USDC", "warnings": []}
+    sell = {"": weth, "wrap": ether, "unwrap": usdc}[kind]
+    trade = {
+        "sell": sell, "buy": ether if kind == "unwrap" else usdc, "slippage": "0.5",
+        "amount": "1", "quote": quote_of(kind, **changes),
+    }  # fmt: skip
+    assert request.sell_amount == 10 ** int(sell["decimals"])
+    given = {"trade": trade, "step": "batch", "wallet": request.wallet, "settlers": []}
+    return {"call": "sign", "given": given}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_asks_for_no_other_batch_than_the_forms(kind: str) -> None:
+    good = BATCHES[kind][1]
+    wrong = wrong_batches(good)
+    each = [batched(kind, **one.fields | {"value": str(one.value)}) for one in wrong]
+    *refused, right = run(*each, batched(kind))
+    assert right["data"] == "0x" + good.data.hex()
+    taken = [
+        one.name
+        for one, made in zip(wrong, refused, strict=True)
+        if not made.get("refused", "").startswith("This quote may not be signed: ")
+    ]
+    assert not taken
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "part"),
+    [each for each in hostile() if each[2].startswith("another ")],
+)
+def test_a_refused_batch_names_its_part(kind: str, changes: Fields, part: str) -> None:
+    [made] = run(batched(kind, **changes))
+    assert part in made["refused"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_calls_are_those_of_the_form_whatever_the_service_calls_them(kind: str) -> None:
+    good = BATCHES[kind][1]
+    given = batched(kind)["given"]
+    lie = {**given["trade"]["quote"], "batch": {"conversion": "unwrap" if kind == "" else None}}
+    [calls] = run({"call": "calls", "given": {**given["trade"], "quote": lie}})
+    assert [(each["to"], int(each["value"]), each["data"]) for each in calls] == [
+        (to, value, "0x" + data.hex()) for to, value, data in good.around(good.calls)
+    ]
 
 
 def test_the_fees_of_all_steps_are_named_as_certain_as_they_are() -> None:

@@ -138,6 +138,15 @@ def sign(**more: object) -> list[Fields]:
     return [asked, {"type": "asks", "after": "2026"}]
 
 
+def test_steps_that_were_chosen_stay_steps() -> None:
+    mined = {"type": "step", "orderId": "a", "done": "Wrap", "left": []}
+    wrapped = {"type": "swapWrapped", "sell": token("WETH")}
+    asked = {"type": "sign", "asked": {"step": "wrap", "label": "wrap"}}
+    trade = {**QUOTED, "sell": ETH, "isSeparate": True}
+    [after] = run({"call": "play", "given": {"trade": trade, "events": [asked, mined, wrapped]}})
+    assert (after["sell"]["symbol"], after["isSeparate"]) == ("WETH", True)
+
+
 DECLINED: Fields = {"type": "fail", "fault": "declined", "isRefutable": True}
 
 
@@ -254,7 +263,15 @@ BUTTONS: Sequence[tuple[Fields, Fields, str, str | None]] = [
     ({}, QUOTED, "Review swap", "review"),
     ({"canBatch": True}, QUOTED, "Review swap in one signature", "review"),
     ({"canBatch": True}, {**QUOTED, "isSeparate": True}, "Review swap", "review"),
-    ({"canBatch": True}, {**QUOTED, "sell": token("USDC"), "buy": ETH}, "Review swap", "review"),
+    ({"canBatch": True}, {**QUOTED, "sell": token("USDC"), "buy": ETH},
+     "Review swap in one signature", "review"),
+    (RICH | {"canBatch": True}, {**QUOTED, "sell": ETH, "quote": UNAPPROVED},
+     "Review swap in one signature", "review"),
+    (RICH | {"canBatch": True, "ether": "1500599999999999999"}, {**QUOTED, "sell": ETH},
+     "Not enough ETH for the fee", None),
+    (RICH | {"canBatch": True}, {**QUOTED, "sell": ETH, "quote": UNAPPROVED, "isSeparate": True},
+     "Step 1 of 3: wrap 1.5 ETH", "sign"),
+    (RICH | {"isAskedToBatch": True}, {**QUOTED, "sell": ETH}, "Asking your wallet…", None),
     ({"isAskedToBatch": True}, QUOTED, "Asking your wallet…", None),
     (RICH, {**FORM, "sell": ETH, "buy": token("WETH")}, "Wrap 1.5 ETH", "sign"),
     (RICH, {**FORM, "buy": ETH}, "Unwrap 1.5 WETH", "sign"),
@@ -269,10 +286,29 @@ def test_the_one_button_says_the_next_thing_to_do() -> None:
         assert (answer["words"], answer.get("act")) == (expected, act)
 
 
-def test_a_batch_that_buys_eth_names_the_unwrap_after_it() -> None:
-    trade = {**QUOTED, "sell": token("USDC"), "buy": ETH}
-    (steps,) = run({"call": "steps", "given": {"trade": trade, "canBatch": True}})
-    assert [step["name"] for step in steps] == ["batch", "unwrap"]
+@pytest.mark.parametrize(
+    ("form", "title", "separate", "conversion"),
+    [
+        ({}, "Approve and swap", ["approve", "swap"], None),
+        ({"sell": ETH}, "Wrap, approve and swap", ["wrap", "approve", "swap"], "wrap"),
+        ({"sell": token("USDC"), "buy": ETH}, "Approve, swap and unwrap",
+         ["approve", "swap", "unwrap"], "unwrap"),
+    ],
+)  # fmt: skip
+def test_a_wallet_that_batches_signs_once_and_any_other_each_step(
+    form: Fields, title: str, separate: list[str], conversion: str | None
+) -> None:
+    trade = {**QUOTED, "quote": UNAPPROVED, **form}
+    one, each, asked, state = run(
+        {"call": "steps", "given": {"trade": trade, "canBatch": True}},
+        {"call": "steps", "given": {"trade": trade, "canBatch": False}},
+        call("questionOf", {**trade, "slippage": "0.5"}),
+        {"call": "state", "given": {"trade": trade, "world": {**WORLD, "canBatch": True}}},
+    )
+    assert [(step["name"], step["title"]) for step in one] == [("batch", title)]
+    assert [step["name"] for step in each] == separate
+    assert asked.get("conversion") == conversion
+    assert state == "ready"
 
 
 def test_figures_are_cut_and_never_rounded_up() -> None:

@@ -55,10 +55,4 @@ export function slippage(text: string): number | string {
   return value
 }
 
-/** calldata of approve(spender, amount), ERC-20. */
-export function approveData(spender: string, amount: bigint): string {
-  const word = (text: string): string => text.toLowerCase().replace(/^0x/, '').padStart(64, '0')
-  return `0x095ea7b3${word(spender)}${word(amount.toString(16))}`
-}
-
 export const shortened = (text: string): string => `${text.slice(0, 6)}…${text.slice(-4)}`

@@ -97,9 +97,9 @@ function useSurroundings(desk: Desk, props: Pick<PageProps, 'connection' | 'send
       placed: account.placed,
       asks: (first, of) => two.asks(first && account.isRead ? flowOf(first, '', of, connection, account.orders) : undefined),
       began: (first, order, of) => {
-        const next = flowOf(first, order.orderId, of, connection, account.orders)
+        const next = first && flowOf(first, order.orderId, of, connection, account.orders)
         if (next) two.keep(next)
-        else if (two.flow?.first === 'wrap' && of.sell?.address === WETH) two.keep(undefined)
+        else if (two.flow?.first === 'wrap' && of.sell?.address === WETH && !of.sell.wrapped) two.keep(undefined)
       },
       scrollToAction: () =>
         requestAnimationFrame(() => document.querySelector('.card .go')?.scrollIntoView({ block: 'nearest' })),
@@ -142,7 +142,7 @@ function App() {
   const status = useStatus()
   const isNodeUp = status !== null && status?.node !== false
   const held = useHeld(connection, desk, isNodeUp, account)
-  const calls = useCalls(connection, desk.trade.quote, say)
+  const calls = useCalls(connection, desk.trade, say)
   const weth = tokens[WETH]
   const two = useTwoSteps(desk, connection, account, cards, weth)
   useFollowed(desk, connection?.address, account.isRead, cards)

@@ -1,13 +1,14 @@
-// Approve and swap in one question of the wallet (EIP-5792). What it sends is the batched form of the
+// Approve and swap in one question of the wallet (EIP-5792), with ETH a wrap or unwrap, too. What it sends is the batched form of the
 // quote, or the service refuses it. Until it is known what became of it, no other swap is signed.
 
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
-import { approveData } from './amounts'
 import { get, now, type Schemas } from './api'
 import type { Connection } from './connection'
 import type { Quote } from './quote'
 import { remember, remembered } from './remembered'
 import type { Order } from './stream'
+import type { callsOf } from './trade/plan'
+import type { Trade as Wanted } from './trade/machine'
 import { alone, assertWanted, newest, newestTime, type Outcome } from './submit'
 import { readable, sentence } from './text'
 import { ask, askSoon, hex, WalletError } from './wallet'
@@ -89,8 +90,10 @@ const isSame = (one: Trade, other: Trade): boolean =>
   one.sellAmount === other.sellAmount &&
   one.buyAmount === other.buyAmount
 
-/** Asks the wallet for exactly the two calls of the quote's batch; returns the order it became. */
+/** Asks the wallet for exactly the calls of the quote's batch; returns the order it became. */
 const sendCalls = (...sent: Parameters<typeof once>): Promise<Order> => alone(() => once(...sent))
+
+type Calls = ReturnType<typeof callsOf>
 
 interface Steps {
   isStill(): boolean
@@ -101,7 +104,7 @@ interface Steps {
 const randomId = (): string =>
   `0x${[...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
 
-async function once(connection: Connection, quote: Quote, steps: Steps): Promise<Order> {
+async function once(connection: Connection, quote: Quote, calls: Calls, steps: Steps): Promise<Order> {
   const { address, session } = connection
   const { sellToken, buyToken, sellAmount, buyAmount } = quote
   const data = quote.batch?.transactionParams?.data.toLowerCase() ?? ''
@@ -117,7 +120,7 @@ async function once(connection: Connection, quote: Quote, steps: Steps): Promise
   if (!pending(address)) throw new CannotBatch('This browser keeps nothing for this page.')
   steps.asks?.(after)
   try {
-    const answer = await askForCalls(connection, quote, batch.id)
+    const answer = await askForCalls(connection, calls, batch.id)
     const named = (answer as { id?: unknown } | null)?.id ?? answer
     if (typeof named === 'string' && named !== '') batch.id = named.slice(0, 4_096)
     keep(address, batch)
@@ -135,9 +138,8 @@ async function once(connection: Connection, quote: Quote, steps: Steps): Promise
   return orderOfBatch(connection, batch)
 }
 
-/** Lets the wallet show the two calls. Raises WalletError. */
-function askForCalls({ wallet, address, session }: Connection, quote: Quote, id: string): Promise<unknown> {
-  const { sellToken, sellAmount, dexRoute } = quote
+/** Lets the wallet show the calls. Raises WalletError. */
+function askForCalls({ wallet, address, session }: Connection, calls: Calls, id: string): Promise<unknown> {
   return ask<unknown>(wallet.provider, 'wallet_sendCalls', [
     {
       version: VERSION,
@@ -145,10 +147,7 @@ function askForCalls({ wallet, address, session }: Connection, quote: Quote, id:
       chainId: hex(session.chainId),
       from: address.toLowerCase(),
       atomicRequired: true,
-      calls: [
-        { to: sellToken, value: '0x0', data: approveData(dexRoute.target, BigInt(sellAmount)) },
-        { to: dexRoute.target, value: '0x0', data: dexRoute.data },
-      ],
+      calls: calls.map(({ to, value, data }) => ({ to, value: hex(value), data })),
     },
   ])
 }
@@ -224,7 +223,7 @@ export interface Stuck {
 
 const LOOK = 'Look in your wallet and in an explorer before you swap again.'
 const ASKED =
-  'Your wallet was asked to approve and swap in one transaction, and it is not known yet whether it sends that.'
+  'Your wallet was asked for the swap in one transaction, and it is not known yet whether it sends that.'
 
 function stuckOf(batch: Batch | undefined, fate: Fate | undefined, seen: number): Stuck | undefined {
   if (!batch || fate === 'has' || fate === undefined) return undefined
@@ -279,14 +278,14 @@ function useFate(connection: Connection | undefined, isOver: (isSent: boolean) =
 }
 
 /** Approve and swap in one question, and what became of the last one, over reloads. */
-export function useCalls(connection: Connection | undefined, quote: Quote | undefined, say: (text: string) => void) {
+export function useCalls(connection: Connection | undefined, wanted: Wanted, say: (text: string) => void) {
   const address = connection?.address
   const [can, setCan] = useState<boolean>()
-  const isOffered = isBatchOf(quote)
+  const isOffered = isBatchOf(wanted)
   const { batch, fate, seen, take } = useFate(connection, (isSent) => {
     if (isSent) return
     setCan(false)
-    say('Your wallet did not send it, and no order here is open for it. Go on in two steps.')
+    say('Your wallet did not send it, and no order here is open for it. Go on in separate steps.')
   })
 
   useLayoutEffect(() => setCan(undefined), [address])
@@ -303,16 +302,16 @@ export function useCalls(connection: Connection | undefined, quote: Quote | unde
     return kept !== undefined
   }
 
-  const send = async (of: Connection, what: Quote, steps: Steps): Promise<Outcome> => {
+  const send = async (...sent: Parameters<typeof once>): Promise<Outcome> => {
     try {
-      const order = await sendCalls(of, what, steps)
+      const order = await sendCalls(...sent)
       take(pending(address), 'has')
       return { order, otherwise: '' }
     } catch (error) {
       take(pending(address), 'open')
       if (!(error instanceof CannotBatch)) throw error
       setCan(false)
-      throw new Error(`Your wallet cannot do it in one transaction. Nothing was sent. Go on in two steps. ${error.message}`)
+      throw new Error(`Your wallet cannot do it in one transaction. Nothing was sent. Go on in separate steps. ${error.message}`)
     }
   }
 
@@ -327,7 +326,8 @@ export function useCalls(connection: Connection | undefined, quote: Quote | unde
 }
 
 /** Whether a quote has a batched form that its wallet needs. */
-const isBatchOf = (quote: Quote | undefined): boolean => {
+const isBatchOf = ({ quote, sell }: Wanted): boolean => {
   const issues = quote?.issues
-  return quote?.batch?.transactionParams != null && !!issues?.allowance && !issues.balance && !issues.gas
+  const isThere = !issues?.balance || sell?.wrapped !== undefined // what is wrapped is no WETH yet
+  return quote?.batch?.transactionParams != null && !!issues?.allowance && isThere && !issues.gas
 }

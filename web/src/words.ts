@@ -28,6 +28,9 @@ export function standing(order: Order, finalized: boolean, orders: readonly Orde
   }
 }
 
+/** Of a swap and unwrap in one transaction. */
+export const REST_IS_WETH = 'What is above the minimum stays WETH'
+
 const SEARCHERS: Record<string, string> = {
   shareAll: 'all searchers of the relay, without your signature',
   shareSafe: 'chosen searchers, without your signature',

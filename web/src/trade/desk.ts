@@ -11,7 +11,7 @@ import { type Order, isOver, isUnsent, type Orders } from '../stream'
 import { failureText, type Outcome, REFUTED, sendPrivately, Strayed, type Terms } from '../submit'
 import { type Event, fresh, reduce, type Trade } from './machine'
 import { settlersOf } from './settlers'
-import { type Conversion, conversionBeside, conversionOf, conversionTransaction, questionOf, type Step, stepsOf, transactionOf, unitsOf } from './plan'
+import { callsOf, type Conversion, conversionBeside, conversionOf, conversionTransaction, questionOf, type Step, stepsOf, transactionOf, unitsOf } from './plan'
 import { isConsented } from '../loss'
 
 /** A quote or price follows the last key after so long. */
@@ -38,11 +38,12 @@ export interface Surroundings {
   /** Rises when an order was confirmed: balances and allowances changed. */
   changes: number
   isBatchOpen(): boolean
-  sendBatch(connection: Connection, quote: Quote, steps: Steps): Promise<Outcome>
+  sendBatch(connection: Connection, quote: Quote, calls: ReturnType<typeof callsOf>, steps: Steps): Promise<Outcome>
   placed(order: Order): void
   /** Called with the first step of two that the wallet is asked for, and with undefined when it has answered. */
   asks(first: 'wrap' | 'swap' | undefined, trade: Trade): void
-  began(first: 'wrap' | 'swap', order: Order, trade: Trade): void
+  /** The order of a swap, or of the first step of two. */
+  began(first: 'wrap' | 'swap' | undefined, order: Order, trade: Trade): void
   scrollToAction(): void
 }
 
@@ -133,7 +134,7 @@ export class Desk {
     const question = questionOf(this.trade)
     const { turn } = this.trade
     if (!question) return
-    const { slippageBps: _, ...pair } = question
+    const { slippageBps: _, conversion: __, ...pair } = question
     get<Schemas['PriceResponse']>('/api/v1/price', pair).then(
       (price) => this.dispatch({ type: 'price', turn, price }),
       (error: Error) => this.dispatch({ type: 'fault', turn, fault: error.message }),
@@ -194,9 +195,9 @@ export class Desk {
       const settlers = await settlersOf(wallet.provider, quote)
       if (this.trade.turn !== turn || this.trade.quote !== quote) return // another one was clicked than is there now
       const tx = transactionOf(step.name, trade, address, settlers)
-      await this.through(step, step.name === 'swap' || step.name === 'batch' ? 'swap' : undefined, (steps, connection) =>
+      await this.through(step, step.name === 'swap' ? 'swap' : undefined, (steps, connection) =>
         step.name === 'batch' && quote
-          ? around.sendBatch(connection, quote, steps)
+          ? around.sendBatch(connection, quote, callsOf(trade, quote), steps)
           : sendPrivately(connection, tx, termsOf(step, trade), steps),
       )
     } catch (error) {
@@ -229,7 +230,8 @@ export class Desk {
     const { trade } = this
     const { connection } = this.around ?? {}
     if (!connection) return
-    const isLast = first === 'swap' || conversionOf(trade) !== undefined
+    const isSwap = first === 'swap' || step.name === 'batch'
+    const isLast = isSwap || conversionOf(trade) !== undefined
     const left = stepsOf(trade, this.around?.canBatch ?? false).slice(1).map(({ title }) => title)
     this.dispatch({ type: 'sign', asked: { step: step.name, label: step.label } })
     if (this.trade === trade) return
@@ -241,7 +243,7 @@ export class Desk {
         signed: () => this.dispatch({ type: 'signed' }),
       }
       const outcome = await send(steps, connection)
-      if (first) this.around?.began(first, outcome.order, trade)
+      if (first || isSwap) this.around?.began(first, outcome.order, trade)
       this.has(step, isLast ? undefined : left, outcome)
     } catch (error) {
       this.failed(error, connection)

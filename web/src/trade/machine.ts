@@ -234,13 +234,13 @@ function walletChange(trade: Trade, event: Event): Partial<Trade> {
     case 'stray':
       return { ...UNQUOTED, ...answered, turn: trade.turn + 1, fault: event.fault, faultOf: 'stray' }
     case 'step':
-      return { ...UNQUOTED, ...answered, turn: trade.turn + 1, orderId: event.orderId, done: [...trade.done, event.done], left: event.left }
+      return { ...UNQUOTED, ...answered, isSeparate: trade.isSeparate, turn: trade.turn + 1, orderId: event.orderId, done: [...trade.done, event.done], left: event.left }
     case 'apart':
       return { ...answered, fault: event.fault, faultOf: 'wallet' }
     case 'last':
       return { ...UNQUOTED, ...answered, turn: trade.turn + 1, orderId: event.orderId, done: [], left: [], amount: trade.isEdited ? trade.amount : '', fault: event.fault, faultOf: 'wallet' }
     case 'swapWrapped':
-      return { ...UNQUOTED, ...walletFault(trade), sell: event.sell, turn: trade.turn + 1, orderId: '' }
+      return { ...UNQUOTED, ...walletFault(trade), isSeparate: trade.isSeparate, sell: event.sell, turn: trade.turn + 1, orderId: '' }
     case 'mined':
       return { orderId: '' }
     case 'ended':

@@ -3,7 +3,8 @@
 import { ClientError } from '../../../clients/typescript/src/errors'
 import { wrapFaults } from '../../../clients/typescript/src/params'
 import { WETH } from '../../../clients/typescript/src/generated/rules'
-import { approveData, parse, show, slippage } from '../amounts'
+import { approvalData, batchOf, checkBatch, withParams } from '../../../clients/typescript/src/batch'
+import { parse, show, slippage } from '../amounts'
 import type { Schemas } from '../api'
 import type { Quote } from '../quote'
 import { checkQuote } from '../../../clients/typescript/src/quote-checks'
@@ -24,29 +25,33 @@ const STEP_GAS: Partial<Record<Asked['step'], bigint>> = { wrap: 90_000n, unwrap
 
 const isConverting = ({ name }: Step): boolean => name === 'wrap' || name === 'unwrap'
 
+const OWN_FEE: ReadonlyArray<Step['name']> = ['reset', 'approve', 'batch']
+
 /** Wei that the fees of all steps that are left take at most, by the quotes that are there; 0 without one. */
 export function mostFees(trade: Trade, canBatch: boolean): bigint {
   const { quote, conversionGasWei } = trade
   if (!quote) return 0n
-  const { gasLimit, maxFeePerGas } = quote.mevProtection.transactionParams
-  const costOf = (step: Step): bigint =>
-    isConverting(step) && conversionGasWei !== undefined
-      ? conversionGasWei
-      : (STEP_GAS[step.name] ?? BigInt(gasLimit)) * BigInt(maxFeePerGas)
+  const costOf = (step: Step): bigint => {
+    if (isConverting(step) && conversionGasWei !== undefined) return conversionGasWei
+    const batched = step.name === 'batch' ? quote.batch?.transactionParams : undefined
+    const { gasLimit, maxFeePerGas } = batched ?? quote.mevProtection.transactionParams
+    return (STEP_GAS[step.name] ?? BigInt(gasLimit)) * BigInt(maxFeePerGas)
+  }
   return stepsOf(trade, canBatch).reduce((sum, step) => sum + costOf(step), 0n)
 }
 
-/** How certain that figure is: the page names limit and fee of a swap, and of a conversion by its quote. */
+/** How certain that figure is: the page names limit and fee of a swap, and of a conversion by its quote; of others the wallet does. */
 export function boundOf(trade: Trade, canBatch: boolean): 'at most' | 'usually at most' | 'about' {
   const steps = stepsOf(trade, canBatch)
   if (trade.conversionGasWei === undefined && steps.some(isConverting)) return 'about'
-  return steps.some(({ name }) => name === 'reset' || name === 'approve') ? 'usually at most' : 'at most'
+  return steps.some(({ name }) => OWN_FEE.includes(name)) ? 'usually at most' : 'at most'
 }
 
 /** The wrap or unwrap beside the swap of a quote, with its smallest units; undefined without one. */
-export function conversionBeside({ sell, buy, quote }: Trade): readonly [Conversion, bigint] | undefined {
-  if (!quote || !(sell?.wrapped || buy?.wrapped)) return undefined
-  return sell?.wrapped ? ['wrap', BigInt(quote.sellAmount)] : ['unwrap', BigInt(quote.minBuyAmount)]
+export function conversionBeside(trade: Trade): readonly [Conversion, bigint] | undefined {
+  const [conversion, { quote }] = [etherIn(trade), trade]
+  if (!quote || !conversion) return undefined
+  return [conversion, BigInt(conversion === 'wrap' ? quote.sellAmount : quote.minBuyAmount)]
 }
 
 const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7'
@@ -60,17 +65,23 @@ export function conversionOf({ sell, buy }: Pick<Trade, 'sell' | 'buy'>): Conver
   return buy.wrapped ? 'unwrap' : undefined
 }
 
+/** What a swap does with ETH beside it; undefined for one without. */
+const etherIn = ({ sell, buy }: Pick<Trade, 'sell' | 'buy'>): Conversion | undefined =>
+  sell?.wrapped ? 'wrap' : buy?.wrapped ? 'unwrap' : undefined
+
 /** Smallest units of what is sold, or why there are none. */
 export const unitsOf = ({ sell, amount }: Pick<Trade, 'sell' | 'amount'>): bigint | string =>
   sell ? parse(amount, sell.decimals) : 'Choose a token to sell.'
 
 /** What the sources are asked; undefined as long as the form says no swap. */
-export function questionOf(trade: Trade): (Question & { slippageBps: string }) | undefined {
+export function questionOf(trade: Trade): (Question & { slippageBps: string; conversion?: Conversion }) | undefined {
   const { sell, buy } = trade
   const [units, bps] = [unitsOf(trade), slippage(trade.slippage)]
   if (!sell || !buy || sell.address === buy.address) return undefined
   if (typeof units === 'string' || typeof bps === 'string') return undefined
-  return { sellToken: sell.address, buyToken: buy.address, sellAmount: String(units), slippageBps: String(bps) }
+  const conversion = etherIn(trade)
+  const eth = conversion && { conversion }
+  return { sellToken: sell.address, buyToken: buy.address, sellAmount: String(units), slippageBps: String(bps), ...eth }
 }
 
 export interface Step {
@@ -93,8 +104,9 @@ export function stepsOf(trade: Trade, canBatch: boolean): Step[] {
   if (conversion) return [{ name: 'unwrap', title: `Unwrap ${amount} WETH`, label: `unwrap ${amount} WETH` }]
   if (!quote) return []
   const unwrap: Step[] = buy.wrapped ? [{ name: 'unwrap', title: 'Unwrap', label: 'unwrap what arrived' }] : []
-  if (canBatch && !trade.isSeparate && !sell.wrapped) {
-    return [{ name: 'batch', title: 'Approve and swap', label: `approve and swap ${amount} ${sell.symbol}` }, ...unwrap]
+  if (canBatch && !trade.isSeparate) {
+    const title = { wrap: 'Wrap, approve and swap', unwrap: 'Approve, swap and unwrap', '': 'Approve and swap' }[etherIn(trade) ?? '']
+    return [{ name: 'batch', title, label: `${title.toLowerCase()} ${amount} ${sell.symbol}` }]
   }
   const steps: Step[] = [...allowanceSteps(quote, sell, units), { name: 'swap', title: 'Swap', label: `swap ${amount} ${sell.symbol}` }]
   if (sell.wrapped) steps.unshift(wrap)
@@ -120,23 +132,29 @@ export function transactionOf(step: Asked['step'], trade: Trade, wallet: string,
   const { quote } = trade
   const question = questionOf(trade)
   if (!quote || !question) throw new Error('There is no quote any more. Nothing was sent.')
-  const { sellAmount, slippageBps, ...pair } = question
-  const terms = { ...pair, sellAmount: BigInt(sellAmount), slippageBps: Number(slippageBps), wallet }
+  const { sellAmount, slippageBps, conversion, ...pair } = question
+  const units = { sellAmount: BigInt(sellAmount), slippageBps: Number(slippageBps), maxFeeWei: null }
+  const terms = { ...pair, ...units, wallet, approval: 'exact', batchConversion: conversion } as const
+  const batched = step === 'batch' ? quote.batch?.transactionParams : undefined
+  if (step === 'batch' && !batched) throw new Error('The quote is not for one transaction any more. Nothing was sent.')
   try {
-    checkQuote(quote, { ...terms, approval: 'exact', maxFeeWei: null }, settlers)
+    if (batched) checkBatch(withParams(quote, batched), terms, settlers)
+    else checkQuote(quote, terms, settlers)
   } catch (error) {
     if (!(error instanceof ClientError)) throw error
     const { reason } = error as ClientError & { reason?: string }
     throw new Error(`This quote may not be signed: ${reason ?? error.message}. Nothing was sent.`)
   }
-  if (step === 'swap' || step === 'batch') return quote.mevProtection.transactionParams
+  if (step === 'swap' || batched) return batched ?? quote.mevProtection.transactionParams
   const spender = quote.issues.allowance?.spender
   if (spender !== quote.dexRoute.target) {
     throw new Error('The quote names another spender than its router. Nothing was sent.')
   }
-  const units = step === 'reset' ? 0n : BigInt(question.sellAmount)
-  return { to: question.sellToken, data: approveData(spender, units), value: '0' }
+  return { to: question.sellToken, data: approvalData(spender, step === 'reset' ? 0n : units.sellAmount), value: '0' }
 }
+
+/** The calls that a wallet is asked for in one transaction, by the form: no word of the quote adds one. */
+export const callsOf = (trade: Trade, quote: Quote): ReturnType<typeof batchOf> => batchOf(quote, etherIn(trade))
 
 /** The transaction of a conversion. Raises an Error whose message says why nothing is sent. */
 export function conversionTransaction(

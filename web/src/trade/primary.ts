@@ -124,7 +124,7 @@ export const ROWS: readonly Row[] = [
   [({ trade }) => trade.isWorse, () => ({ words: 'Look at the new quote', act: 'look' })],
   [(facts) => loss(facts)?.level === 'confirm', () => off('Confirm the loss to go on')],
   [(facts) => loss(facts) !== undefined, () => off('Type the loss to go on')],
-  [({ isAskedToBatch, trade }) => isAskedToBatch && !trade.sell?.wrapped, () => busy('Asking your wallet…')],
+  [({ isAskedToBatch }) => isAskedToBatch, () => busy('Asking your wallet…')],
   [() => true, stepWords],
 ] // prettier-ignore
 
@@ -153,7 +153,7 @@ const STATES: ReadonlyArray<readonly [State, (facts: Facts) => boolean]> = [
   ['quoting', ({ trade }) => trade.phase === 'quoting'],
   ['worse', ({ trade }) => trade.isWorse],
   ['guard', ({ trade }) => trade.quote !== undefined && trade.quote.loss.level !== 'none'],
-  ['eth', ({ trade }) => trade.quote !== undefined && trade.sell?.wrapped !== undefined],
+  ['eth', ({ trade, step }) => trade.quote !== undefined && trade.sell?.wrapped !== undefined && step?.name !== 'batch'],
   ['reset', ({ step }) => step?.name === 'reset'],
   ['approve', ({ step }) => step?.name === 'approve'],
   ['ready', ({ trade }) => trade.quote !== undefined],

@@ -2,7 +2,8 @@
 
 import { useState } from 'preact/hooks'
 import type { Schemas } from '../api'
-import { approveData, shortened } from '../amounts'
+import { approvalData } from '../../../clients/typescript/src/batch'
+import { shortened } from '../amounts'
 import type { Connection } from '../connection'
 import { NOT_PRIVATE, type Privacy } from '../privacy'
 import { routerName } from '../quote'
@@ -42,7 +43,7 @@ function useRevoke({ connection, tokens, placed }: AllowanceProps) {
     setBusy('In your wallet, confirm: approve 0. It ends the allowance.')
     try {
       const { decimals = 0, symbol = '' } = tokens[address] ?? {}
-      const tx = { to: address, data: approveData(router, 0n), value: '0' }
+      const tx = { to: address, data: approvalData(router, 0n), value: '0' }
       const terms = { kind: 'approval', fromToken: address, amount: '0', decimals, symbol } as const
       const { order, otherwise } = await sendPrivately(connection, tx, terms, { isStill: () => true })
       placed(order)

@@ -14,6 +14,7 @@ import { Icon, Picture, Ring } from './icons'
 import { Guard, HeldNotes } from './guard'
 import { Fault, Message } from './parts'
 import { slippageText } from './settings'
+import { REST_IS_WETH } from '../words'
 import { Chosen } from './tokens'
 
 export interface CardProps {
@@ -244,7 +245,7 @@ function worth({ quote, price }: Trade): string {
 }
 
 /** The hero of the quote: green where nothing may be lost that has to be asked. */
-function Least({ trade }: CardProps) {
+function Least({ trade, canBatch }: CardProps) {
   const { quote, buy } = trade
   const units = unitsOf(trade)
   if (conversionOf(trade)) {
@@ -254,13 +255,15 @@ function Least({ trade }: CardProps) {
   if (!quote || !buy) return null
   const { bound } = quote.verification
   const isLost = quote.loss.level === 'confirm' || quote.loss.level === 'type'
-  const arrives = buy.wrapped ?? buy
+  const arrives = isBatch(trade, canBatch) ? buy : (buy.wrapped ?? buy)
   const note = bound ? 'Enforced by the router’s own code.' : 'This router is not proven to enforce it.'
   const unlisted = isUnlisted(arrives) ? ` (unlisted, ${shortened(arrives.address)})` : ''
   const before = mayFall(quote) ? ' before a fee of the token' : ''
   const title = `At least ${figure(quote.minBuyAmount, buy.decimals)} ${arrives.symbol}${unlisted}${before}, or it fails.`
   return <Band isFlat={isLost || !bound || mayFall(quote)} title={title} note={note} full={show(quote.minBuyAmount, buy.decimals)} />
 }
+
+const isBatch = (trade: Trade, canBatch: boolean): boolean => stepsOf(trade, canBatch)[0]?.name === 'batch'
 
 const Band = ({ isFlat, title, note, full }: { isFlat: boolean; title: string; note: string; full?: string }) => (
   <p class={isFlat ? 'least flat' : 'least'} title={full}>
@@ -342,7 +345,9 @@ function UnderGo({ trade, canBatch, separate }: CardProps) {
         <button class="btn quiet whole-width" type="button" onClick={separate}>
           In separate steps instead
         </button>
-        <p class="note">All of it happens, or none. Pay the fee in ETH: for another token your wallet sends it elsewhere.</p>
+        <p class="note">
+          1 signature: {step.title.toLowerCase()}. All of it happens, or none.{trade.buy?.wrapped && ` ${REST_IS_WETH}.`} Pay the fee in ETH: for another token your wallet sends it elsewhere.
+        </p>
       </>
     )
   }

@@ -56,9 +56,25 @@ export function OrderView(props: OrderProps) {
 }
 
 /** The tokens as the person chose them: WETH reads as ETH where ETH was paid. */
-export function chosen(card: Card, tokens: Known): Known {
+export const chosen = (card: Card, tokens: Known): Known => (isPaidInEther(card) ? inEther(tokens) : tokens)
+
+function inEther(tokens: Known): Known {
   const weth = tokens[WETH]
-  return weth && isPaidInEther(card) ? { ...tokens, [WETH]: etherOf(weth) } : tokens
+  return weth ? { ...tokens, [WETH]: etherOf(weth) } : tokens
+}
+
+/** What a swap brought: the part that its transaction unwrapped is ETH, the rest WETH. */
+function Brought({ order: { received, orderParams: of }, tokens, as = 'figure' }: { order: Order; tokens: Known; as?: 'figure' | 'list' }) {
+  const { amount, unwrapped } = received ?? {}
+  const rest = String(BigInt(amount ?? 0) - BigInt(unwrapped ?? 0))
+  const isAll = unwrapped === undefined
+  return (
+    <>
+      {!isAll && <span class="keep">{figure(unwrapped, 18)} ETH</span>}
+      {!isAll && rest !== '0' && ' and '}
+      {(isAll || rest !== '0') && <Amount amount={rest} address={received?.token ?? of.toToken} {...{ tokens, as }} />}
+    </>
+  )
 }
 
 /** As in "1.5 WETH → USDC". */
@@ -81,7 +97,7 @@ export function Title({ order, tokens }: { order: Order; tokens: Known }) {
   return (
     <>
       <Amount amount={of.amount} address={of.fromToken} tokens={tokens} as="list" /> →{' '}
-      {hasArrived && received?.amount ? <Amount amount={received.amount} address={of.toToken} tokens={tokens} as="list" /> : <Symbol address={of.toToken} tokens={tokens} />}
+      {hasArrived ? <Brought {...{ order, tokens }} as="list" /> : order.conversion === 'unwrap' ? 'ETH' : <Symbol address={of.toToken} tokens={tokens} />}
     </>
   )
 }
@@ -105,7 +121,7 @@ export function Twin({ order, tokens }: { order: Order; tokens: Known }) {
 const AtLeast = ({ order, tokens }: { order: Order; tokens: Known }) =>
   order.kind === 'swap' ? (
     <>
-      At least <Amount amount={order.orderParams.minReturnAmount} address={order.orderParams.toToken} tokens={tokens} />, or it fails
+      At least <Amount amount={order.orderParams.minReturnAmount} address={order.orderParams.toToken} tokens={order.conversion === 'unwrap' ? inEther(tokens) : tokens} />, or it fails
     </>
   ) : (
     <>{kindWord(order)}</>
@@ -218,7 +234,7 @@ function Ended(props: EndedProps) {
           <Fact name="Refund">{show(order.refund.amountWei, 18, 6)} ETH{order.refund.status === 'paid' ? '' : ', as the relay says'}</Fact>
         )}
         {end.name !== 'done' && !isOpenStill && order.kind === 'swap' && (
-          <Fact name="Your tokens"><Amount amount={order.orderParams.amount} address={order.orderParams.fromToken} tokens={tokens} />, in your wallet</Fact>
+          <Fact name="Your tokens"><Amount amount={order.orderParams.amount} address={order.orderParams.fromToken} tokens={order.conversion ? named : tokens} />, in your wallet</Fact>
         )}
         {isOpenStill && order.nonce !== undefined && <Fact name="Its number in your wallet" more="wallets call it nonce">{order.nonce}</Fact>}
         {end.name !== 'done' && order.txHash !== undefined && <Fact name="Transaction"><Explorer base={session.explorerUrl} txHash={order.txHash} /></Fact>}
@@ -258,7 +274,7 @@ function Got({ card, tokens }: Pick<OrderProps, 'card' | 'tokens'>) {
   return (
     <>
       <p class="soft">You received</p>
-      <p class="big"><Amount amount={received.amount} address={received.token} tokens={tokens} /></p>
+      <p class="big"><Brought {...{ order, tokens }} /></p>
       <p class="soft">for <Amount amount={of.amount} address={of.fromToken} tokens={tokens} />{isPaidInEther(card) && ', wrapped first'}</p>
     </>
   )

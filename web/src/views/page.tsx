@@ -232,8 +232,10 @@ function StuckNote({ calls: { stuck, goOn } }: Pick<PageProps, 'calls'>) {
 function Followed(props: PageProps & { card: OrderCard; connection: Connection }) {
   const { desk, card, cards, tokens, connection, status, held } = props
   const leave = (again: boolean): void => {
-    const { fromToken, toToken, amount } = card.update.order.orderParams
-    const [sell, buy] = [tokens[fromToken], tokens[toToken]]
+    const { conversion, orderParams } = card.update.order
+    const { fromToken, toToken, amount } = orderParams
+    const sell = conversion === 'wrap' ? props.ether : tokens[fromToken]
+    const buy = conversion === 'unwrap' ? props.ether : tokens[toToken]
     desk.dispatch({ type: 'leave' })
     if (again && sell && buy) desk.dispatch({ type: 'edit', form: { sell, buy, amount: show(amount, sell.decimals).replaceAll(',', '') } })
   }

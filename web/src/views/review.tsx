@@ -7,8 +7,8 @@ import { readable } from '../text'
 import { isUnlisted, type Token } from '../tokens'
 import type { Trade } from '../trade/machine'
 import type { Primary } from '../trade/primary'
-import { stepsOf } from '../trade/plan'
-import { searchers } from '../words'
+import { callsOf, stepsOf } from '../trade/plan'
+import { REST_IS_WETH, searchers } from '../words'
 import { Go } from './card'
 import { feeText, impactText, mostFee } from './evidence'
 import { HeldNotes } from './guard'
@@ -27,22 +27,23 @@ interface Props {
 }
 
 /** The two amounts of a trade, and the addresses of tokens that no list has. */
-function Terms({ trade, quote }: { trade: Trade; quote: Quote }) {
+function Terms({ trade, quote, isBatch }: { trade: Trade; quote: Quote; isBatch: boolean }) {
   const { sell, buy } = trade
   if (!sell || !buy) return null
-  const arrives = buy.wrapped ?? buy
+  const [paid, arrives] = isBatch ? [sell, buy] : [sell.wrapped ?? sell, buy.wrapped ?? buy]
+  const rest = isBatch && buy.wrapped ? `. ${REST_IS_WETH}` : ''
   const { scoring } = quote
   const value = scoring.priceAvailable ? usd(scoring.netValueUsd + scoring.gasCostUsd) : ''
   return (
     <div class="terms">
-      <Term token={sell.wrapped ?? sell} title="You pay" amount={show(quote.sellAmount, sell.decimals)} note={value && `worth about ${value} when swapped`} />
+      <Term token={paid} title="You pay" amount={show(quote.sellAmount, sell.decimals)} note={value && `worth about ${value} when swapped`} />
       <hr />
       <Term
         token={arrives}
         title={mayFall(quote) ? 'You receive at least, before a fee of the token' : 'You receive at least'}
         amount={figure(quote.minBuyAmount, arrives.decimals)}
         full={show(quote.minBuyAmount, arrives.decimals)}
-        note={`Expected ${figure(quote.buyAmount, arrives.decimals)}, price impact ${impactText(quote)}`}
+        note={`Expected ${figure(quote.buyAmount, arrives.decimals)}, price impact ${impactText(quote)}${rest}`}
       />
     </div>
   )
@@ -116,7 +117,7 @@ export function Review(props: Props) {
   const confirm: Primary = primary.act === 'review' ? { words: `Confirm in ${wallet}`, act: 'sign' } : primary
   return (
     <Dialog title="Review: what you sign" close={close} first="h2">
-      <Terms trade={trade} quote={quote} />
+      <Terms {...{ trade, quote }} isBatch={step.name === 'batch'} />
       <SignedFacts {...{ quote, trade, canBatch }} />
       <HeldNotes trade={trade} />
       {trade.isWorse && trade.seen && (
@@ -136,22 +137,31 @@ export function Review(props: Props) {
   )
 }
 
+/** As in "show 3 calls with 1 ETH in all, the swap at". */
+function callsText(trade: Trade, quote: Quote): string {
+  const calls = callsOf(trade, quote)
+  const value = calls.reduce((sum, call) => sum + call.value, 0n)
+  return `show ${calls.length} calls with ${show(value, 18)} ETH in all, the swap at`
+}
+
 /** While the wallet asks: closing it never answers the wallet. */
 export function Signing({ trade, wallet, takenSeconds, close }: Pick<Props, 'trade' | 'wallet' | 'close'> & { takenSeconds: number }) {
   const { quote, asked } = trade
   const isSigned = trade.phase === 'signed'
+  const isBatch = asked?.step === 'batch'
   const end = trade.until + takenSeconds * 1_000
   const left = Math.max(0, Math.ceil((end - useNow()) / 1_000))
   return (
     <Dialog title={`Waiting for ${wallet}`} close={close}>
-      {quote && <Terms trade={trade} quote={quote} />}
+      {quote && <Terms {...{ trade, quote }} isBatch={isBatch} />}
       <Message tone={isSigned ? 'good' : ''} icon="wallet" role="status" title={isSigned ? 'Signed' : `Open ${wallet} and compare`}>
         {isSigned ? (
           <p>The wallet has signed. Waiting for the service to confirm that it has it…</p>
         ) : (
           <p>
-            In your wallet, confirm: {asked?.label}. It should ask for one transaction to{' '}
-            <code title={quote?.dexRoute.target}>{shortened(quote?.dexRoute.target ?? '')}</code>, value 0 ETH. If it shows something else, decline it.
+            In your wallet, confirm: {asked?.label}. It should {isBatch && quote ? callsText(trade, quote) : 'ask for one transaction to'}{' '}
+            <code title={quote?.dexRoute.target}>{shortened(quote?.dexRoute.target ?? '')}</code>
+            {!isBatch && ', value 0 ETH'}. If it shows something else, decline it.
           </p>
         )}
       </Message>
