@@ -15,9 +15,9 @@ from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi.checks import response_schema_conformance
 
 from quietswap.rules.amounts import AMOUNT_MAX
+from quietswap.rules.contract.request_limits import MAX_BALANCE_TOKENS
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx import address as addresses
-from quietswap.rules.wire import MAX_BALANCE_TOKENS
 from quietswap.service.api.parsing.body import Field, body_fields
 from quietswap.service.api.parsing.query import MOST_UNKNOWN, find_misspelt
 from quietswap.service.server.routes import OPERATIONS

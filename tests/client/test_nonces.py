@@ -8,9 +8,9 @@ import pytest
 
 from quietswap.client import QuietswapClient
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
+from quietswap.rules.contract.request_limits import MAX_LIMIT
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.rules.orders.order_views import OrderPage
-from quietswap.rules.wire import MAX_LIMIT
 from tests.client.conftest import Do, Time
 from tests.client.fake_chain import ACCOUNT, FakeChain
 from tests.client.fake_servers import TX_HASH, WALLET, Asked, FakeService, Reply, ok, placed

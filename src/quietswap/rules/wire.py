@@ -56,20 +56,7 @@ WRAP_METADATA: dict[str, Any] = {
     },
 }
 
-# Limits and defaults of request values, and patterns of text
-DEFAULT_SLIPPAGE_BPS, MAX_SLIPPAGE_BPS = 50, 5_000
-DEFAULT_LIMIT, MAX_LIMIT = 50, 200
-"""Orders on one page of the history."""
-MAX_DESCRIPTION = 200
-"""Characters of the description of a webhook."""
-MAX_SEARCH = 100
-"""Characters of a search for tokens."""
-MAX_BALANCE_TOKENS = 50
-"""Tokens of one request for balances."""
-MAX_OFFSET = 10**9
 POLLING_INTERVAL_S = 10
-MAX_RPC_WALLETS, MAX_RPC_NAME = 50, 100
-"""Wallets of one RPC URL, and characters of its name."""
 MAX_SAFE_INTEGER = 2**53 - 1
 """The largest integer that every JSON reader holds exactly."""
 

@@ -6,9 +6,9 @@ import click
 
 from quietswap.cli.options.operator import OperatorContext, members, operator_command, secret_option
 from quietswap.cli.options.times import time_text
+from quietswap.rules.contract.request_limits import MAX_RPC_NAME, MAX_RPC_WALLETS
 from quietswap.rules.tx.address import Address, BadAddress, from_any_case, parse
 from quietswap.rules.wallet_rpc_token import UnmatchedPolicy, WalletRpcToken
-from quietswap.rules.wire import MAX_RPC_NAME, MAX_RPC_WALLETS
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.clients.credentials import hash_secret, trading_key
 from quietswap.service.server.public_url import public_url

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from quietswap.rules import wire as base
+from quietswap.rules.contract import request_limits
 
 MOST_ROWS = 50
 
@@ -36,7 +36,7 @@ SlippageArgument = Annotated[
     Field(
         description="Accepted loss below the quote in basis points: 50 is 0.5 %",
         ge=1,
-        le=base.MAX_SLIPPAGE_BPS,
+        le=request_limits.MAX_SLIPPAGE_BPS,
     ),
 ]
 TradeArgument = Annotated[
@@ -72,4 +72,4 @@ LossArgument = Annotated[
 PreparedArgument = Annotated[str, Field(description="preparedId of what was prepared")]
 OrderArgument = Annotated[str, Field(description="Order id", max_length=128)]
 RowsArgument = Annotated[int, Field(ge=1, le=MOST_ROWS)]
-OffsetArgument = Annotated[int, Field(ge=0, le=base.MAX_OFFSET)]
+OffsetArgument = Annotated[int, Field(ge=0, le=request_limits.MAX_OFFSET)]

@@ -36,6 +36,7 @@ from quietswap.client.flows.effects import Flow, perform_all
 from quietswap.client.flows.quoting import judge_quote
 from quietswap.rules import wire as base
 from quietswap.rules.amounts import UINT256_MAX, format_units
+from quietswap.rules.contract import request_limits
 from quietswap.rules.contract.orders import OrderStatusResponse
 from quietswap.rules.contract.tokens import TokenEntry
 from quietswap.rules.orders.new_order import action
@@ -61,7 +62,8 @@ class Tools:
         query: Annotated[
             str,
             Field(
-                description="Part of a symbol or name, or an address", max_length=base.MAX_SEARCH
+                description="Part of a symbol or name, or an address",
+                max_length=request_limits.MAX_SEARCH,
             ),
         ] = "",
         limit: RowsArgument = 20,

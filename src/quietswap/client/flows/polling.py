@@ -16,10 +16,11 @@ from quietswap.rules import errors as codes
 from quietswap.rules.clients import KeyScope
 from quietswap.rules.contract.errors import ERRORS, ErrorEnvelope
 from quietswap.rules.contract.orders import HistoryItem, OrderStatusResponse
+from quietswap.rules.contract.request_limits import MAX_LIMIT
 from quietswap.rules.contract.requests import ANY_KIND
 from quietswap.rules.contract.transactions import TransactionParams
 from quietswap.rules.orders.order import OrderStatus
-from quietswap.rules.wire import MAX_LIMIT, TERMINAL
+from quietswap.rules.wire import TERMINAL
 
 SUGGESTED_S = 10.0
 """The poll interval that the API recommends, in s; an order's `pollingInterval` replaces it."""

@@ -17,6 +17,7 @@ from quietswap.client.api_calls import API, ApiCall, in_weth, swap_query
 from quietswap.client.errors import QuoteDeclined, UnsafeQuote
 from quietswap.rules.amounts import BPS
 from quietswap.rules.contract.quotes import StreamedRoute, SwapQuoteEnvelope, SwapQuoteResponse
+from quietswap.rules.contract.request_limits import DEFAULT_SLIPPAGE_BPS
 from quietswap.rules.contract.transactions import TransactionParams
 from quietswap.rules.quotes import route_policy
 from quietswap.rules.quotes.quote import Route
@@ -31,7 +32,7 @@ from quietswap.rules.tx.address import Address, from_any_case
 from quietswap.rules.tx.fees import TRANSACTION_GAS
 from quietswap.rules.tx.signed import GAS_LIMIT_CAP, MAINNET, TYPE_2, UnsignedTransaction
 from quietswap.rules.vendors import zeroex
-from quietswap.rules.wire import DEFAULT_SLIPPAGE_BPS, WrapOperation
+from quietswap.rules.wire import WrapOperation
 
 Approval = Literal["exact", "max", "never"]
 """What to approve when the allowance is too low: the sell amount, the maximum, or nothing."""

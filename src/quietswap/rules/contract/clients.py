@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from quietswap.rules import wire as base
+from quietswap.rules.contract import request_limits
 from quietswap.rules.errors.clients import Scope, UsdText
 from quietswap.rules.wire import AddressText, Count, Envelope, Timestamp, WireStruct, doc
 
@@ -141,7 +142,7 @@ class RpcTokenBody(base.RequestStruct, frozen=True, kw_only=True):
             [base.WALLET],
             items={"type": "string", "format": "eip55", "pattern": base.ADDRESS_PATTERN},
             minItems=1,
-            maxItems=base.MAX_RPC_WALLETS,
+            maxItems=request_limits.MAX_RPC_WALLETS,
         ),
     ]
     name: Annotated[
@@ -150,7 +151,7 @@ class RpcTokenBody(base.RequestStruct, frozen=True, kw_only=True):
             "A name of your choice, at most 100 printable characters.",
             "my wallet",
             type="string",
-            maxLength=base.MAX_RPC_NAME,
+            maxLength=request_limits.MAX_RPC_NAME,
         ),
     ] = None
     unmatched: Annotated[

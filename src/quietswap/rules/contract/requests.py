@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 
 from quietswap.rules import wire as base
+from quietswap.rules.contract import request_limits as limits
 from quietswap.rules.orders.order import OrderKind, OrderStatus
 from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx.signed import MAINNET
@@ -25,8 +26,6 @@ _ChainId = Annotated[int, Meta(ge=MAINNET, le=MAINNET), doc("Ethereum mainnet on
 _OrderId = Annotated[
     str, doc("The id of the submitted order.", base.ORDER_ID, pattern=base.ID_PATTERN)
 ]
-DEADLINE_END = 10**11
-"""Of deadlines in seconds: so many seconds are the year 5138, so many milliseconds 1973."""
 _Whole = Annotated[float, Meta(multiple_of=1)]
 """1.0 is a whole number, too: the shape check accepts each JSON number."""
 _SellToken = Annotated[AddressText, doc("Token to sell, EIP-55; native ETH is rejected.", WETH)]
@@ -71,9 +70,9 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
     chain_id: _ChainId = MAINNET
     slippage_bps: Annotated[
         int,
-        Meta(ge=1, le=base.MAX_SLIPPAGE_BPS),
-        doc("Slippage tolerance in basis points (50 = 0.5 %).", base.DEFAULT_SLIPPAGE_BPS),
-    ] = base.DEFAULT_SLIPPAGE_BPS
+        Meta(ge=1, le=limits.MAX_SLIPPAGE_BPS),
+        doc("Slippage tolerance in basis points (50 = 0.5 %).", limits.DEFAULT_SLIPPAGE_BPS),
+    ] = limits.DEFAULT_SLIPPAGE_BPS
     min_buy_amount: Annotated[
         str | None,
         doc(
@@ -124,13 +123,13 @@ class TokensQuery(WireStruct, frozen=True, kw_only=True):
             "Part of a symbol or name, or an address. A whole address also finds unlisted tokens.",
             "weth",
             type="string",
-            maxLength=base.MAX_SEARCH,
+            maxLength=limits.MAX_SEARCH,
         ),
     ] = None
     limit: Annotated[
-        int, Meta(ge=1, le=base.MAX_LIMIT), doc("Tokens per page.", base.DEFAULT_LIMIT)
-    ] = base.DEFAULT_LIMIT
-    offset: Annotated[int, Meta(ge=0, le=base.MAX_OFFSET), doc("Tokens to skip.", 0)] = 0
+        int, Meta(ge=1, le=limits.MAX_LIMIT), doc("Tokens per page.", limits.DEFAULT_LIMIT)
+    ] = limits.DEFAULT_LIMIT
+    offset: Annotated[int, Meta(ge=0, le=limits.MAX_OFFSET), doc("Tokens to skip.", 0)] = 0
 
 
 class BalancesQuery(WireStruct, frozen=True, kw_only=True):
@@ -139,7 +138,7 @@ class BalancesQuery(WireStruct, frozen=True, kw_only=True):
     tokens: Annotated[
         str | None,
         doc(
-            f"Token addresses, EIP-55, separated by commas, at most {base.MAX_BALANCE_TOKENS}. "
+            f"Token addresses, EIP-55, separated by commas, at most {limits.MAX_BALANCE_TOKENS}. "
             "Without it: WETH. ETH is always in the answer.",
             f"{WETH},{base.USDC}",
             type="string",
@@ -152,12 +151,12 @@ class OrderHistoryQuery(WireStruct, frozen=True, kw_only=True):
     """Query of GET /api/v1/mev/orders/user/:userAddress."""
 
     limit: Annotated[
-        int, Meta(ge=1, le=base.MAX_LIMIT), doc("Orders per page.", base.DEFAULT_LIMIT)
-    ] = base.DEFAULT_LIMIT
-    offset: Annotated[int, Meta(ge=0, le=base.MAX_OFFSET), doc("Orders to skip.", 0)] = 0
+        int, Meta(ge=1, le=limits.MAX_LIMIT), doc("Orders per page.", limits.DEFAULT_LIMIT)
+    ] = limits.DEFAULT_LIMIT
+    offset: Annotated[int, Meta(ge=0, le=limits.MAX_OFFSET), doc("Orders to skip.", 0)] = 0
     as_of: Annotated[
         int,
-        Meta(ge=0, le=base.MAX_OFFSET),
+        Meta(ge=0, le=limits.MAX_OFFSET),
         doc(
             "The `total` of your first page: orders that arrived since are skipped, so that each"
             " order comes once. 0: not given.",
@@ -235,7 +234,7 @@ class SwapOrderParams(RequestStruct, frozen=True, kw_only=True):
         doc(
             "Unix seconds; rejected once passed, and if in milliseconds.",
             1_800_000_600,
-            exclusiveMaximum=DEADLINE_END,
+            exclusiveMaximum=limits.DEADLINE_END,
         ),
     ]
     slippage_bps: Annotated[_Whole, doc("The quote's slippage, basis points.", 50)]

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from quietswap.rules import wire as base
+from quietswap.rules.contract import request_limits
 from quietswap.rules.contract.orders import OrderStatusResponse
 from quietswap.rules.orders.order_changes import OrderChange
 from quietswap.rules.webhooks.addresses import MAX_LENGTH
@@ -25,7 +26,8 @@ EventTypes = Annotated[
     doc("Event types that are sent; empty: all", ["order.confirmed", "order.failed"]),
 ]
 Description = Annotated[
-    str | None, doc("Your own note", "accounting", type="string", maxLength=base.MAX_DESCRIPTION)
+    str | None,
+    doc("Your own note", "accounting", type="string", maxLength=request_limits.MAX_DESCRIPTION),
 ]
 CreatedAt = Annotated[Timestamp, doc("Time of creation (ISO 8601, UTC)")]
 
@@ -48,7 +50,7 @@ class WebhookCreateBody(RequestStruct, frozen=True, kw_only=True):
         ),
     ] = None
     description: Annotated[
-        Annotated[str, doc("Text", maxLength=base.MAX_DESCRIPTION)] | None,
+        Annotated[str, doc("Text", maxLength=request_limits.MAX_DESCRIPTION)] | None,
         doc("Your own note, in printable characters.", "accounting"),
     ] = None
 
@@ -63,9 +65,13 @@ class WebhookDeliveriesQuery(WireStruct, frozen=True, kw_only=True):
     """Query of GET /api/v1/mev/webhooks/:webhookId/deliveries."""
 
     limit: Annotated[
-        int, Meta(ge=1, le=base.MAX_LIMIT), doc("Deliveries per page.", base.DEFAULT_LIMIT)
-    ] = base.DEFAULT_LIMIT
-    offset: Annotated[int, Meta(ge=0, le=base.MAX_OFFSET), doc("Deliveries to skip.", 0)] = 0
+        int,
+        Meta(ge=1, le=request_limits.MAX_LIMIT),
+        doc("Deliveries per page.", request_limits.DEFAULT_LIMIT),
+    ] = request_limits.DEFAULT_LIMIT
+    offset: Annotated[
+        int, Meta(ge=0, le=request_limits.MAX_OFFSET), doc("Deliveries to skip.", 0)
+    ] = 0
 
 
 class WebhookResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=True):

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from quietswap.rules import wire as base
 from quietswap.rules.amounts import format_ether
+from quietswap.rules.contract import request_limits
 from quietswap.rules.contract import tokens as contract
 from quietswap.rules.contract.quotes import PriceEnvelope
 from quietswap.rules.contract.requests import BalancesQuery, PriceQuery, TokensQuery, WalletPath
@@ -71,12 +71,12 @@ def _holding(held: TokenHolding) -> contract.TokenBalance:
 def parse_search(query: Mapping[str, str]) -> str:
     """Return the text to search for, "" for all tokens. Raises InvalidParameter."""
     text = query.get("search", "")
-    if len(text) > base.MAX_SEARCH:
+    if len(text) > request_limits.MAX_SEARCH:
         raise InvalidParameter(
             parameter="search",
             provided=shown(text),
-            reason=f"it is longer than {base.MAX_SEARCH} characters",
-            maximum=base.MAX_SEARCH,
+            reason=f"it is longer than {request_limits.MAX_SEARCH} characters",
+            maximum=request_limits.MAX_SEARCH,
         )
     return text
 
@@ -89,12 +89,12 @@ def parse_token_list(query: Mapping[str, str]) -> tuple[Address, ...]:
     text = query.get("tokens")
     if text is None:
         return (WETH,)
-    if text.count(",") >= base.MAX_BALANCE_TOKENS:
+    if text.count(",") >= request_limits.MAX_BALANCE_TOKENS:
         raise InvalidParameter(
             parameter="tokens",
             provided=shown(text),
-            reason=f"it must have at most {base.MAX_BALANCE_TOKENS} addresses",
-            maximum=base.MAX_BALANCE_TOKENS,
+            reason=f"it must have at most {request_limits.MAX_BALANCE_TOKENS} addresses",
+            maximum=request_limits.MAX_BALANCE_TOKENS,
         )
     return tuple(requests.parse_token(part.strip(), "tokens") for part in text.split(","))
 

@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from quietswap.rules import wire as base
 from quietswap.rules.contract import clients as contract
+from quietswap.rules.contract import request_limits
 from quietswap.rules.errors.clients import RpcTokenNotFound
 from quietswap.rules.errors.requests import InvalidAddress, InvalidParameter
 from quietswap.rules.tx.address import Address
@@ -28,19 +28,19 @@ def _members(token: WalletRpcToken) -> dict[str, Any]:
 
 def _name(text: str | None) -> str:
     name = text or ""
-    if len(name) > base.MAX_RPC_NAME or not name.isprintable():
-        reason = f"it must be at most {base.MAX_RPC_NAME} printable characters"
+    if len(name) > request_limits.MAX_RPC_NAME or not name.isprintable():
+        reason = f"it must be at most {request_limits.MAX_RPC_NAME} printable characters"
         raise InvalidParameter(parameter="name", provided=shown(name), reason=reason)
     return name
 
 
 def _wallets(values: list[Any]) -> list[Address]:
-    if not 1 <= len(values) <= base.MAX_RPC_WALLETS:
+    if not 1 <= len(values) <= request_limits.MAX_RPC_WALLETS:
         raise InvalidParameter(
             parameter="wallets",
             provided=f"{len(values)} addresses",
-            reason=f"it must have 1 to {base.MAX_RPC_WALLETS} addresses",
-            maximum=base.MAX_RPC_WALLETS,
+            reason=f"it must have 1 to {request_limits.MAX_RPC_WALLETS} addresses",
+            maximum=request_limits.MAX_RPC_WALLETS,
         )
     for place, value in enumerate(values):
         if not isinstance(value, str):

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from quietswap.rules import wire as base
+from quietswap.rules.contract import request_limits
 from quietswap.rules.contract import webhooks as contract
 from quietswap.rules.errors.clients import WebhookNotFound
 from quietswap.rules.errors.requests import InvalidParameter
@@ -103,11 +103,11 @@ def _events(found: list[Any] | None) -> tuple[str, ...]:
 
 def _description(body: dict[str, Any]) -> str | None:
     text: str | None = body.get("description")
-    if text is not None and (len(text) > base.MAX_DESCRIPTION or not text.isprintable()):
+    if text is not None and (len(text) > request_limits.MAX_DESCRIPTION or not text.isprintable()):
         raise InvalidParameter(
             parameter="description",
             provided=shown(text),
-            reason=f"it has at most {base.MAX_DESCRIPTION} printable characters",
+            reason=f"it has at most {request_limits.MAX_DESCRIPTION} printable characters",
         )
     return text or None
 

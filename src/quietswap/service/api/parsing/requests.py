@@ -9,7 +9,8 @@ import msgspec
 
 from quietswap.rules import amounts, errors
 from quietswap.rules import wire as base
-from quietswap.rules.contract.requests import ANY_KIND, DEADLINE_END, SwapQuoteQuery
+from quietswap.rules.contract.request_limits import DEADLINE_END
+from quietswap.rules.contract.requests import ANY_KIND, SwapQuoteQuery
 from quietswap.rules.errors.base import Details
 from quietswap.rules.orders.cancel_transaction import CancelOrderRequest
 from quietswap.rules.orders.order import OrderKind, OrderStatus
