@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from quietswap.rules import amounts
 from quietswap.rules.errors.requests import InvalidTokenAddress, NativeEthNotSupported
+from quietswap.rules.quotes.swap_tokens import parse_token
 from quietswap.rules.tokens.token import WETH
 from quietswap.rules.tx import address as addresses
-from quietswap.service.api.parsing.requests import parse_token
 
 REFUSED = [
     "", "0", "00", "-1", "+1", " 1", "1 ", "1e18", "1_000", "0x10", "NaN", "inf", "1.0", "٣",

@@ -11,6 +11,7 @@ from quietswap.rules.contract.tokens import BalancesEnvelope, TokensEnvelope
 from quietswap.rules.contract.wraps import Balance
 from quietswap.rules.errors.requests import InvalidParameter
 from quietswap.rules.quotes.request import IndicativePriceRequest
+from quietswap.rules.quotes.swap_tokens import parse_token
 from quietswap.rules.tokens.token import WETH, TokenHolding, TokenPage, TokenView, WalletHoldings
 from quietswap.rules.tx.address import Address
 from quietswap.service.api.json import amount
@@ -96,7 +97,7 @@ def parse_token_list(query: Mapping[str, str]) -> tuple[Address, ...]:
             reason=f"it must have at most {request_limits.MAX_BALANCE_TOKENS} addresses",
             maximum=request_limits.MAX_BALANCE_TOKENS,
         )
-    return tuple(requests.parse_token(part.strip(), "tokens") for part in text.split(","))
+    return tuple(parse_token(part.strip(), "tokens") for part in text.split(","))
 
 
 def parse_price(query: Mapping[str, str]) -> IndicativePriceRequest:

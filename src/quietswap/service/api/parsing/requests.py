@@ -17,7 +17,8 @@ from quietswap.rules.orders.order import OrderKind, OrderStatus
 from quietswap.rules.orders.request import SwapOrderRequest, WrapOrderRequest
 from quietswap.rules.quotes.at_least import AtLeast
 from quietswap.rules.quotes.request import SwapQuoteRequest, WrapQuoteRequest
-from quietswap.rules.tokens.token import WETH, WrapOperation, is_native
+from quietswap.rules.quotes.swap_tokens import parse_pair
+from quietswap.rules.tokens.token import WETH, WrapOperation
 from quietswap.rules.tx import address as addresses
 from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import MAINNET
@@ -35,7 +36,7 @@ def parse_swap_quote(query: Mapping[str, str]) -> SwapQuoteRequest:
     Raises InvalidTokenAddress, NativeEthNotSupported, InvalidAmount, UserAddressRequired,
     InvalidAddress, InvalidParameter.
     """
-    sell, buy = _swap_tokens(query)
+    sell, buy = parse_pair(query)
     amount = _swap_amount(query)
     if not query.get("userAddress"):
         raise errors.UserAddressRequired
@@ -63,20 +64,7 @@ def parse_swap_amounts(query: Mapping[str, str]) -> tuple[Address, Address, int]
 
     Raises InvalidTokenAddress, NativeEthNotSupported, InvalidAmount.
     """
-    return *_swap_tokens(query), _amount_of(query, "sellAmount")
-
-
-def _swap_tokens(query: Mapping[str, str]) -> tuple[Address, Address]:
-    sell = parse_token(query.get("sellToken"), "sellToken")
-    buy = parse_token(query.get("buyToken"), "buyToken")
-    if sell == buy:
-        raise errors.InvalidTokenAddress(
-            field="buyToken",
-            provided=buy,
-            reason="it is the same token as sellToken",
-            suggestion="Name two different tokens.",
-        )
-    return sell, buy
+    return *parse_pair(query), _amount_of(query, "sellAmount")
 
 
 def _swap_amount(query: Mapping[str, str]) -> int | AtLeast:
@@ -104,24 +92,6 @@ def _amount(text: str, field: str, read: Callable[[str], int]) -> int:
         return read(text)
     except amounts.BadAmount as error:
         raise errors.InvalidAmount(field=field, provided=shown(text), reason=str(error)) from error
-
-
-def parse_token(text: str | None, field: str) -> Address:
-    """Return the token address of query field `field`.
-
-    Raises NativeEthNotSupported for the zero or all-e placeholder in any case, and
-    InvalidTokenAddress if the text is missing or is no checksummed address.
-    """
-    if not text:
-        raise errors.InvalidTokenAddress(field=field, provided="", reason="it is missing or empty")
-    if is_native(text):
-        raise errors.NativeEthNotSupported(field=field, provided=text, weth=WETH)
-    try:
-        return addresses.parse(text)
-    except addresses.BadAddress as error:
-        raise errors.InvalidTokenAddress(
-            field=field, provided=text[:100], reason=str(error)
-        ) from error
 
 
 def parse_wallet(text: str, field: str = "userAddress") -> Address:
