@@ -6,8 +6,9 @@ contract reads the same number, base fee, gas limit and block hashes as in the r
 latest block.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from quietswap.rules.amounts import AMOUNT_MAX
@@ -108,7 +109,7 @@ class NextBlock:
             fields[self.root_name] = hex_word((self.root + later) % 2**256)
         return fields
 
-    def history(self) -> dict[Address, dict[str, dict[str, str]]]:
+    def history(self) -> Mapping[Address, Mapping[str, Mapping[str, str]]]:
         """Return as state overrides what the system calls at the start of the block write.
 
         A contract can read it: the hash of the parent (EIP-2935) and the parent beacon root
@@ -117,15 +118,21 @@ class NextBlock:
         """
         if not self.exact:
             return {}
-        time = self.head.time + SLOT_S
-        written = {
-            _HASHES: {self.head.number % _RING: int(self.head.hash, 16)},
-            _ROOTS: {time % _RING: time, time % _RING + _RING: self.root},
-        }
-        return {
-            address: {"stateDiff": {hex_word(at): hex_word(word) for at, word in words.items()}}
-            for address, words in written.items()
-        }
+        return _history(self.head.number, self.head.hash, self.head.time + SLOT_S, self.root)
+
+
+@lru_cache(maxsize=64)  # each route of a quote is tried in the same block
+def _history(
+    number: int, head_hash: str, time: int, root: int
+) -> Mapping[Address, Mapping[str, Mapping[str, str]]]:
+    written = {
+        _HASHES: {number % _RING: int(head_hash, 16)},
+        _ROOTS: {time % _RING: time, time % _RING + _RING: root},
+    }
+    return {
+        address: {"stateDiff": {hex_word(at): hex_word(word) for at, word in words.items()}}
+        for address, words in written.items()
+    }
 
 
 def unused_address(below: RandBelow) -> bytes:
