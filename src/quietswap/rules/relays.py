@@ -61,7 +61,7 @@ class RelaySettings(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)  # the combinations of the settings
 def endpoint_url(base: str, kind: EndpointType, share: ShareMode, referrer: str) -> str:
-    """Return the relay URL of one combination; no other code builds relay URLs.
+    """Return the URL of one combination at MEV Blocker.
 
     `base` has no trailing slash. Parameters as documented at https://docs.mevblocker.io.
     """

@@ -101,7 +101,7 @@ class Tools:
         wallet: WalletArgument,
         amount: AmountArgument | None = None,
         receive: ReceiveArgument = None,
-        slippage_bps: SlippageArgument = 50,
+        slippage_bps: SlippageArgument = request_limits.DEFAULT_SLIPPAGE_BPS,
         smallest_units: SmallestArgument = False,
     ) -> dict[str, Any]:
         """Ask for the best verified route for a wallet. Nothing is signed or sent.
@@ -226,7 +226,7 @@ class Tools:
                 " digits. Ask the person for it."
             ),
         ] = None,
-        slippage_bps: SlippageArgument = 50,
+        slippage_bps: SlippageArgument = request_limits.DEFAULT_SLIPPAGE_BPS,
         at_least: Annotated[
             str | None,
             Field(description="Refuse a quote whose minimum is below this, in tokens of `buy`"),
@@ -267,7 +267,7 @@ class Tools:
     async def resume_swap(
         self,
         trade: TradeArgument,
-        slippage_bps: SlippageArgument = 50,
+        slippage_bps: SlippageArgument = request_limits.DEFAULT_SLIPPAGE_BPS,
         max_loss_percent: LossArgument = None,
     ) -> dict[str, Any]:
         """Prepare the next transaction of a swap with ETH, at the terms that were accepted.

@@ -14,6 +14,7 @@ import click
 
 from quietswap.cli.context import CommandContext
 from quietswap.cli.options.secret_files import read_secret
+from quietswap.rules.contract.request_limits import DEFAULT_SLIPPAGE_BPS, MAX_SLIPPAGE_BPS
 
 if TYPE_CHECKING:
     from quietswap.rules.safety.loss import Loss
@@ -177,7 +178,8 @@ max_loss_option = click.option(
     " more is asked for in words, 15 % or more has to be typed, and --yes declines both.",
 )  # fmt: skip
 slippage_option = click.option(
-    "--slippage-bps", type=click.IntRange(1, 5000), default=50, show_default=True,
+    "--slippage-bps", type=click.IntRange(1, MAX_SLIPPAGE_BPS), default=DEFAULT_SLIPPAGE_BPS,
+    show_default=True,
     help="Accepted loss below the quote, in basis points: 50 is 0.5 %.",
 )  # fmt: skip
 
