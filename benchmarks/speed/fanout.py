@@ -16,6 +16,7 @@ import uvloop
 
 from benchmarks.speed.load import Result
 from benchmarks.speed.stage import ROOT, SOURCES, Stage, recording_request, source_settings
+from quietswap.rules.chain.rpc_wire import RpcCall
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.base.http_client import HttpClient, HttpReply
 from quietswap.service.node.chain import NodeChain
@@ -82,7 +83,7 @@ async def calls_of_a_quote(stage: Stage) -> Calls:
         routes.append(await make_adapter(settings, name, http).route(request))
         rows.append(http.taken())
     rpc = NodeRpcClient(http, [stage.sandbox.chain.url], clock, timeout_s=3, max_lag_blocks=3)
-    await rpc.call("eth_chainId")  # asked once in the life of a process
+    await rpc.batch([RpcCall("eth_chainId")])  # asked once in the life of a process
     http.taken()
     rehearsal = await NodeChain(rpc, clock).prepare_simulation(request, [r.spender for r in routes])
     rows.append(http.taken())
