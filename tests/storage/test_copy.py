@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from quietswap.rules.operator.operators import Operator, PausedSource, ProcessRe
 from quietswap.rules.orders.order import OrderStatus
 from quietswap.rules.orders.stores import DuplicateTransaction
 from quietswap.rules.wallet_rpc_token import WalletRpcToken
+from quietswap.rules.watches import Watch
 from quietswap.service.storage import migrate, sqlite_to_postgres
 from quietswap.service.storage.database_urls import BadDatabaseUrl
 from quietswap.service.storage.factory import Storage
@@ -30,6 +32,7 @@ from quietswap.service.web.sessions import WebSessions
 from tests.databases import PostgresCluster
 from tests.patient import open_database, open_storage
 from tests.storage.examples import T0, WALLET, HandClock, a_quote, an_event, an_order
+from tests.storage.test_watches import a_watch
 from tests.storage.test_webhooks import a_delivery, a_webhook
 from tests.stored_orders import told
 
@@ -68,6 +71,21 @@ async def _store_for_pages(storage: Storage, clock: HandClock, entry: AuditEntry
     await storage.figures.record({figure: 1}, ProcessReport("host:1", T0, 1, {}))
 
 
+async def _store_what_is_told(storage: Storage) -> Sequence[Watch]:
+    assert await storage.webhooks.add(a_webhook(1), 1)
+    await storage.webhooks.record_test(a_delivery(1), enable=False)
+    for number in (1, 2):
+        assert await storage.watches.add(a_watch(number), 2)
+    assert await storage.watches.meet("wat_1", 7, T0)
+    return await storage.watches.list("client-1", 9, 0)
+
+
+async def _check_what_is_told(storage: Storage, watches: Sequence[Watch]) -> None:
+    assert await storage.webhooks.list("client-1") == [a_webhook(1)]
+    assert await storage.webhooks.deliveries("whk_0001", 9, 0) == [a_delivery(1)]
+    assert await storage.watches.list("client-1", 9, 0) == watches
+
+
 async def test_everything_is_there_and_goes_on(
     old: str, new: str, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,8 +105,7 @@ async def test_everything_is_there_and_goes_on(
     moved = replace(orders[0], status=OrderStatus.SUBMITTED)
     assert await storage.orders.update(moved, an_event(moved, "relay_accepted"))
     await _store_for_pages(storage, clock, entry)
-    assert await storage.webhooks.add(a_webhook(1), 1)
-    await storage.webhooks.record_test(a_delivery(1), enable=False)
+    watches = await _store_what_is_told(storage)
     before = [
         told(await storage.orders.page("client-1", WALLET, s, 200, 0)) for s in (None, *OrderStatus)
     ]
@@ -103,11 +120,11 @@ async def test_everything_is_there_and_goes_on(
         "event_counters": 1, "webhooks": 1, "webhook_deliveries": 1, "client_limits": 1,
         "client_usage": 1, "audit_log": 3, "operators": 1, "operator_sessions": 1,
         "paused_sources": 1, "operator_figures": 1, "service_processes": 1, "relay_health": 1,
+        "watches": 2, "watch_events": 1,
     }  # fmt: skip
     storage = await open_storage(new, clock=clock)
     assert await storage.keys.find(b"hash") == replace(KEY, limits=limits)
-    assert await storage.webhooks.list("client-1") == [a_webhook(1)]
-    assert await storage.webhooks.deliveries("whk_0001", 9, 0) == [a_delivery(1)]
+    await _check_what_is_told(storage, watches)
     assert (await storage.audit.list(0, 10))[0] == entry
     assert await storage.operators.session(b"session", T0) is not None
     assert await storage.paused_sources.list() == [PAUSED]

@@ -16,6 +16,16 @@ _INSERT = f"INSERT INTO clients ({_COLUMNS}) VALUES (?, ?, ?, ?)"  # noqa: S608
 _OLDEST = "ORDER BY created_at_ms, id"
 _LISTED = "WHERE NOT EXISTS (SELECT 1 FROM web_sessions w WHERE w.id = clients.id) " + _OLDEST  # noqa: S608
 
+HAS_LIVE_KEY = """
+EXISTS (
+    SELECT 1 FROM api_keys k JOIN clients l ON l.id = k.client_id
+    WHERE k.client_id = {client_id} AND k.revoked_at_ms IS NULL AND l.disabled_at_ms IS NULL
+    AND (k.expires_at_ms IS NULL OR k.expires_at_ms > ?)
+)
+"""
+"""The service does nothing of itself for a disabled client, or one without a live key: it could not
+end that, and a revoked key may have begun it. Its argument is the time in Unix ms."""
+
 
 class ClientStore(Store):
     """Clients, the owners of everything that keys create."""

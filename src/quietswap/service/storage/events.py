@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from quietswap.service.storage.database import Store, Transaction
 from quietswap.service.storage.event_counters import LOST, last_sequence
-from quietswap.service.storage.event_rows import STORED, StoredEvent, stored_event
+from quietswap.service.storage.event_rows import STORED, TABLES, ClientEvent, stored_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,19 @@ class EventSpan:
 
 
 # The SQL below is composed only of constants of this module and of question marks.
-_AFTER = f"""
-SELECT {STORED} FROM events WHERE client_id = ? AND sequence > ? ORDER BY sequence LIMIT ?
-"""  # noqa: S608
-_FOLLOWING = """
-(SELECT MIN(e.sequence) FROM events e
-WHERE e.client_id = event_counters.client_id AND e.sequence > ?)
-"""
+_ALL_AFTER = " UNION ALL ".join(
+    f"SELECT {STORED} FROM {table} WHERE client_id = ? AND sequence > ?"  # noqa: S608
+    for table in TABLES
+)
+_AFTER = f"{_ALL_AFTER} ORDER BY sequence LIMIT ?"
+_FOLLOWING = ", ".join(
+    f"(SELECT MIN(e.sequence) FROM {table} e"  # noqa: S608
+    " WHERE e.client_id = event_counters.client_id AND e.sequence > ?)"
+    for table in TABLES
+)
 _PURGE = """
-DELETE FROM events WHERE (client_id, sequence) IN (
-    SELECT client_id, sequence FROM events WHERE at_ms < ? ORDER BY at_ms LIMIT ?
+DELETE FROM {table} WHERE (client_id, sequence) IN (
+    SELECT client_id, sequence FROM {table} WHERE at_ms < ? ORDER BY at_ms LIMIT ?
 ) RETURNING client_id, sequence
 """
 _CLIENTS = 500
@@ -72,40 +75,47 @@ class EventStore(Store):
         last = last_sequence(self._database.dialect)
         rows = await self._database.fetch(
             f"SELECT {last}, {_FOLLOWING} FROM event_counters WHERE client_id = ?",  # noqa: S608
-            place, client_id,
+            *(place for _ in TABLES), client_id,
         )  # fmt: skip
         if not rows:
             return EventSpan(following=1, newest=0)
-        newest, following = rows[0]
-        return EventSpan(newest + 1 if following is None else following, newest)
+        newest, *following = rows[0]
+        stored = (sequence for sequence in following if sequence is not None)
+        return EventSpan(min(stored, default=newest + 1), newest)
 
     async def skip_lost(self) -> None:
         """Leave the numbers out that a restored copy lacks. Call it once after a restore."""
         await self._database.change(f"UPDATE event_counters SET sequence = sequence + {LOST}")  # noqa: S608
 
-    async def after(self, client_id: str, sequence: int, limit: int) -> Sequence[StoredEvent]:
+    async def after(self, client_id: str, sequence: int, limit: int) -> Sequence[ClientEvent]:
         """Return up to `limit` events of a client that follow `sequence`, oldest first.
 
         If the first one is not `sequence` + 1, the events between were pruned.
         """
-        rows = await self._database.fetch(_AFTER, client_id, sequence, limit)
+        places = (client_id, sequence) * len(TABLES)
+        rows = await self._database.fetch(_AFTER, *places, limit)
         return [stored_event(row) for row in rows]
 
     async def purge(self, before_ms: int, limit: int) -> int:
-        """Delete up to `limit` events older than that, and return the number.
+        """Delete up to `limit` events of each table older than that, and return the number.
 
         The clocks of several hosts differ, so the ages of a client's events may not have the order
         of their sequence. What is older by sequence than a deleted event is deleted, too.
         """
 
         async def body(transaction: Transaction) -> int:
-            rows = await transaction.fetch(_PURGE, before_ms, limit)
+            rows = [
+                row
+                for table in TABLES
+                for row in await transaction.fetch(_PURGE.format(table=table), before_ms, limit)
+            ]
             last: dict[str, int] = {}
             for client_id, sequence in rows:
                 last[client_id] = max(sequence, last.get(client_id, 0))
             for client_id in sorted(last):
-                sql = "DELETE FROM events WHERE client_id = ? AND sequence < ?"
-                await transaction.fetch(sql, client_id, last[client_id])
+                for table in TABLES:
+                    sql = f"DELETE FROM {table} WHERE client_id = ? AND sequence < ?"  # noqa: S608
+                    await transaction.fetch(sql, client_id, last[client_id])
             return len(rows)
 
         return await self._database.transact(body)

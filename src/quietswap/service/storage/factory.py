@@ -23,6 +23,7 @@ from quietswap.service.storage.rate_limits import MemoryRateStore, SharedOrOwnSh
 from quietswap.service.storage.relay_health import RelayHealthStore
 from quietswap.service.storage.sqlite import SqliteDatabase
 from quietswap.service.storage.wallet_rpc_tokens import WalletRpcTokenStore
+from quietswap.service.storage.watches import WatchStore
 from quietswap.service.storage.web_sessions import WebSessionStore
 from quietswap.service.storage.webhooks import WebhookStore
 
@@ -97,6 +98,7 @@ class Storage:
         self.rpc_tokens = WalletRpcTokenStore(stored)
         self.events = EventStore(stored)
         self.webhooks = WebhookStore(stored)
+        self.watches = WatchStore(stored)
         self.web_sessions = WebSessionStore(stored)
 
     async def ping(self) -> None:

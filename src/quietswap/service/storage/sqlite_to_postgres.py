@@ -40,6 +40,8 @@ TABLES = (
     "operator_figures",
     "service_processes",
     "relay_health",
+    "watches",
+    "watch_events",
 )
 _ROWS = 500
 """Rows per INSERT: PostgreSQL takes at most 65 535 arguments per statement."""

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from quietswap.rules.webhooks.webhook import Delivery, DisabledReason, Webhook, WebhookState
+from quietswap.service.storage.clients import HAS_LIVE_KEY
 from quietswap.service.storage.database import Row, Store, Transaction, Value
 
 _COLUMNS = """webhook_id, client_id, url, events, description, secret, cursor, created_at_ms, state,
@@ -28,15 +29,9 @@ DUE = f"""
 SELECT {", ".join(f"w.{name}" for name in _NAMES)}
 FROM webhooks w JOIN event_counters c ON c.client_id = w.client_id
 WHERE w.state = 'active' AND w.next_try_ms <= ? AND w.cursor < c.sequence
-AND EXISTS (
-    SELECT 1 FROM api_keys k JOIN clients l ON l.id = k.client_id
-    WHERE k.client_id = w.client_id AND k.revoked_at_ms IS NULL AND l.disabled_at_ms IS NULL
-    AND (k.expires_at_ms IS NULL OR k.expires_at_ms > ?)
-)
+AND {HAS_LIVE_KEY.format(client_id="w.client_id")}
 ORDER BY w.next_try_ms, w.webhook_id LIMIT ?
 """  # noqa: S608
-"""Nothing is sent for a disabled client, or one without a live key: it could not delete its
-webhooks, and a revoked key may have created them."""
 _UNCHANGED = "webhook_id = ? AND cursor = ? AND failures = ? AND state = 'active'"
 _MOVE = f"""
 UPDATE webhooks SET cursor = ?, failures = ?, next_try_ms = ?, state = ?, disabled_reason = ?
