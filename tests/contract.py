@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator, FormatChecker
 
+from quietswap.rules.watches import WATCH_MET
 from quietswap.service.orders import tax_tables
 from quietswap.service.server.openapi import document, error_name
 
@@ -49,7 +50,7 @@ def _plain(code: str) -> Draft202012Validator:
 
 
 def messages(text: str) -> list[dict[str, Any]]:
-    """Return the `data` of each event of a stream of orders, after its lines are checked."""
+    """Return the `data` of each event of a client's stream, after its lines are checked."""
     found = []
     for block in filter(None, text.split("\n\n")):
         fields = dict(line.split(": ", 1) for line in block.split("\n") if line[0] != ":")
@@ -75,7 +76,8 @@ def check_stream(text: str, path: str) -> None:
     """Fail unless each event of a stream is one that the document describes."""
     if path != "/api/v1/quote/stream":
         for message in messages(text):
-            _event("OrderEventMessage").validate(message)
+            kind = "WatchEventMessage" if message["type"] == WATCH_MET else "OrderEventMessage"
+            _event(kind).validate(message)
         return
     *routes, (last, answer) = quote_events(text)
     for name, route in routes:

@@ -40,7 +40,8 @@ export async function* followEvents(io: Transport, options: EventsOptions): Asyn
       if (!answer) await refusal(io, query);
       for await (const { id, data } of answer ? blocks(answer, beat) : []) {
         failures = 0;
-        if (data !== undefined) yield event(data);
+        const found = data === undefined ? undefined : event(data);
+        if (found) yield found;
         place = id ?? place;
       }
     } catch (error) {
@@ -55,8 +56,11 @@ export async function* followEvents(io: Transport, options: EventsOptions): Asyn
   }
 }
 
-function event(data: string): OrderEvent {
+/** Return the event of an order; undefined for one of anything else. */
+function event(data: string): OrderEvent | undefined {
   const found = parsed(data);
+  const type = isObject(found) ? found["type"] : undefined;
+  if (typeof type === "string" && !type.startsWith("order.")) return undefined;
   check(found, "OrderEventMessage", "event");
   return found as unknown as OrderEvent;
 }

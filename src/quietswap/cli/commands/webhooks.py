@@ -5,7 +5,7 @@ import click
 from quietswap.cli.context import CommandContext
 from quietswap.cli.options.connection import paging_options, with_context
 from quietswap.cli.output.exit_codes import REFUSED
-from quietswap.rules.orders.order_changes import OrderChange
+from quietswap.rules.webhooks.webhook import EVENT_TYPES
 
 
 @click.group()
@@ -17,7 +17,7 @@ def webhooks() -> None:
 @click.argument("receiver", metavar="URL")
 @click.option(
     "--event", "events", multiple=True, metavar="TYPE",
-    type=click.Choice([change.value for change in OrderChange]),
+    type=click.Choice(EVENT_TYPES),
     help="Only this event type, such as order.confirmed; may be given several times.",
 )  # fmt: skip
 @click.option("--description", metavar="TEXT", help="Your own note.")

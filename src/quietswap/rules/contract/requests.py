@@ -26,14 +26,14 @@ _ChainId = Annotated[int, Meta(ge=MAINNET, le=MAINNET), doc("Ethereum mainnet on
 _OrderId = Annotated[
     str, doc("The id of the submitted order.", base.ORDER_ID, pattern=base.ID_PATTERN)
 ]
-_Whole = Annotated[float, Meta(multiple_of=1)]
+WholeNumber = Annotated[float, Meta(multiple_of=1)]
 """1.0 is a whole number, too: the shape check accepts each JSON number."""
-_SellToken = Annotated[AddressText, doc("Token to sell, EIP-55; native ETH is rejected.", WETH)]
-_BuyToken = Annotated[
+SellToken = Annotated[AddressText, doc("Token to sell, EIP-55; native ETH is rejected.", WETH)]
+BuyToken = Annotated[
     AddressText, doc("Token to buy, EIP-55; must differ from sellToken.", base.USDC)
 ]
-_SELL_AMOUNT = "Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^255 - 1."
-_UINT256 = {"format": "uint256", "pattern": base.UINT256_PATTERN}
+SELL_AMOUNT = "Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^255 - 1."
+UINT256 = {"format": "uint256", "pattern": base.UINT256_PATTERN}
 _OPERATIONS = [operation.value for operation in WrapOperation]
 
 
@@ -52,15 +52,15 @@ class WalletPath(WireStruct, frozen=True, kw_only=True):
 class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
     """Query of GET /api/v1/quote."""
 
-    sell_token: _SellToken
-    buy_token: _BuyToken
+    sell_token: SellToken
+    buy_token: BuyToken
     sell_amount: Annotated[
         str | None,
         doc(
-            f"{_SELL_AMOUNT} Required, unless minBuyAmount stands in its place.",
+            f"{SELL_AMOUNT} Required, unless minBuyAmount stands in its place.",
             base.ONE_ETHER,
             type="string",
-            **_UINT256,
+            **UINT256,
             **base.USUAL,
         ),
     ] = None
@@ -81,7 +81,7 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
             " quotes whose minBuyAmount is at least this.",
             "3000000000",
             type="string",
-            **_UINT256,
+            **UINT256,
         ),
     ] = None
     conversion: Annotated[
@@ -99,9 +99,9 @@ class SwapQuoteQuery(WireStruct, frozen=True, kw_only=True):
 class PriceQuery(WireStruct, frozen=True, kw_only=True):
     """Query of GET /api/v1/price: that of a quote without its wallet."""
 
-    sell_token: _SellToken
-    buy_token: _BuyToken
-    sell_amount: Annotated[str, doc(_SELL_AMOUNT, base.ONE_ETHER, **_UINT256)]
+    sell_token: SellToken
+    buy_token: BuyToken
+    sell_amount: Annotated[str, doc(SELL_AMOUNT, base.ONE_ETHER, **UINT256)]
     chain_id: _ChainId = MAINNET
     sources: Annotated[
         str | None,
@@ -204,7 +204,7 @@ class ThreatAnalysis(RequestStruct, frozen=True, kw_only=True):
     confidence: Annotated[float | None, doc("Confidence.", 0.9)] = None
     risk_factors: Annotated[list[Any] | None, doc("Risk factors.", [])] = None
     estimated_savings: Annotated[EstimatedSavings | None, doc("Estimated savings.")] = None
-    timestamp: Annotated[_Whole | None, doc("Unix milliseconds.", 1_800_000_000_000)] = None
+    timestamp: Annotated[WholeNumber | None, doc("Unix milliseconds.", 1_800_000_000_000)] = None
 
 
 class OrderedRoute(RequestStruct, frozen=True, kw_only=True):
@@ -228,17 +228,17 @@ class SwapOrderParams(RequestStruct, frozen=True, kw_only=True):
         str, doc("The quote's minBuyAmount, smallest units.", "2985000000")
     ]
     user_address: Annotated[str, doc("The wallet that signed.", base.WALLET)]
-    chain_id: Annotated[_Whole, doc("1 = Ethereum mainnet.", MAINNET)]
+    chain_id: Annotated[WholeNumber, doc("1 = Ethereum mainnet.", MAINNET)]
     deadline: Annotated[
-        _Whole,
+        WholeNumber,
         doc(
             "Unix seconds; rejected once passed, and if in milliseconds.",
             1_800_000_600,
             exclusiveMaximum=limits.DEADLINE_END,
         ),
     ]
-    slippage_bps: Annotated[_Whole, doc("The quote's slippage, basis points.", 50)]
-    selected_tier: Annotated[_Whole, doc("The quote's providerMetadata.tier.", 2)]
+    slippage_bps: Annotated[WholeNumber, doc("The quote's slippage, basis points.", 50)]
+    selected_tier: Annotated[WholeNumber, doc("The quote's providerMetadata.tier.", 2)]
     threat_analysis: Annotated[ThreatAnalysis, doc("The threat in the client's view; not used.")]
     transaction_value_usd: Annotated[base.Figure, doc("The quote's scoring.netValueUsd.", 2999.1)]
     dex_route: Annotated[OrderedRoute, doc("The quote's dexRoute.")]
@@ -303,7 +303,7 @@ class WrapQuoteBody(RequestStruct, frozen=True, kw_only=True):
     ]
     user_address: Annotated[_UserAddress, Meta(extra={OWN_CODE: "INVALID_ADDRESS"})]
     chain_id: Annotated[
-        Annotated[_Whole, doc("Ethereum mainnet", enum=[MAINNET])] | None,
+        Annotated[WholeNumber, doc("Ethereum mainnet", enum=[MAINNET])] | None,
         doc("1, the default, is the only chain.", MAINNET),
     ] = None
 

@@ -10,10 +10,8 @@ from quietswap.rules.contract import request_limits
 from quietswap.rules.contract.orders import OrderStatusResponse
 from quietswap.rules.orders.order_changes import OrderChange
 from quietswap.rules.webhooks.addresses import MAX_LENGTH
-from quietswap.rules.webhooks.webhook import PRUNED, TEST, DisabledReason, WebhookState
+from quietswap.rules.webhooks.webhook import EVENT_TYPES, PRUNED, TEST, DisabledReason, WebhookState
 from quietswap.rules.wire import Count, Envelope, RequestStruct, Timestamp, WireStruct, doc
-
-_TYPES = [change.value for change in OrderChange]
 
 WebhookId = Annotated[
     str, doc("Webhook id", "whk_4f3a9c0d2b6e8a1c7f5d3e90", pattern=base.ID_PATTERN)
@@ -22,7 +20,7 @@ WebhookUrl = Annotated[
     str, doc("Where events are sent", "https://hooks.example.com/quietswap", format="uri")
 ]
 EventTypes = Annotated[
-    tuple[Annotated[str, doc("Event type", "order.confirmed", enum=_TYPES)], ...],
+    tuple[Annotated[str, doc("Event type", "order.confirmed", enum=EVENT_TYPES)], ...],
     doc("Event types that are sent; empty: all", ["order.confirmed", "order.failed"]),
 ]
 Description = Annotated[
@@ -44,7 +42,7 @@ class WebhookCreateBody(RequestStruct, frozen=True, kw_only=True):
         ),
     ]
     events: Annotated[
-        list[Annotated[str, doc("Event type", "order.confirmed", enum=_TYPES)]] | None,
+        list[Annotated[str, doc("Event type", "order.confirmed", enum=EVENT_TYPES)]] | None,
         doc(
             "Event types to send; without it all.", ["order.confirmed", "order.failed"], minItems=1
         ),
@@ -147,7 +145,7 @@ class DeliveryResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=True
 
     id: Annotated[str, doc("Delivery id", "dlv_01a2b3c4d5e64f3a9c0d")]
     event_id: Annotated[str, doc("Id of the event: webhook-id", "evt_ord_01_3")]
-    type: Annotated[str, doc("Event type", "order.confirmed", enum=[*_TYPES, TEST, PRUNED])]
+    type: Annotated[str, doc("Event type", "order.confirmed", enum=[*EVENT_TYPES, TEST, PRUNED])]
     sequence: Annotated[
         Count,
         doc("Sequence of the event; 0 for a test; the last one of events that were pruned", 41),

@@ -1,7 +1,10 @@
-"""Webhooks, their states and deliveries, and event types beside those of orders."""
+"""Webhooks, their states and deliveries, and the types of events."""
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+from quietswap.rules.orders.order_changes import OrderChange
+from quietswap.rules.watches import WATCH_MET
 
 
 class WebhookState(StrEnum):
@@ -16,6 +19,8 @@ class DisabledReason(StrEnum):
     """All tries of one event failed."""
 
 
+EVENT_TYPES = (*(change.value for change in OrderChange), WATCH_MET)
+"""The types of the events of a client, which a webhook may choose."""
 TEST = "webhook.test"
 """The event type of a test."""
 PRUNED = "events.pruned"

@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # `orders export` shares a module with the API, and imports n
     from quietswap.service.wallet_rpc.node import WalletNodeClient
     from quietswap.service.wallet_rpc.send import SendRawTransaction
     from quietswap.service.wallet_rpc.tokens import WalletRpcTokens
+    from quietswap.service.watches.manage import ManageWatches
     from quietswap.service.webhooks.manage import ManageWebhooks
 
 
@@ -62,6 +63,7 @@ class UseCases:
     submit_wrap: SubmitWrap
     cancel: CancelOrder
     webhooks: ManageWebhooks
+    watches: ManageWatches
     events: EventFeed
     list_tokens: ListTokens
     balances: GetBalances
@@ -141,8 +143,8 @@ class Operation:
     may_be_empty: bool = False
     """Whether a request without a body is the same as one with `{}`."""
     headers: type[WireStruct] | None = None
-    streams: type[WireStruct] | None = None
-    """The `data` of each event, if the answer is a stream of server-sent events.
+    streams: tuple[type[WireStruct], ...] = ()
+    """What the `data` of an event may be, if the answer is a stream of server-sent events.
 
     With `answers` the stream ends with one of them, or with an error, as the event `answer`.
     """
@@ -152,7 +154,7 @@ class Operation:
     @property
     def ends_with_answer(self) -> bool:
         """Return whether the last event of a stream is what a plain request would answer."""
-        return self.streams is not None and bool(self.answers)
+        return bool(self.streams and self.answers)
 
     @property
     def methods(self) -> tuple[str, ...]:

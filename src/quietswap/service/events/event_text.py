@@ -1,10 +1,11 @@
-"""Events of orders: domain values to the text of a stream.
+"""Events of orders and watches: domain values to the text of a stream.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
 
 from functools import lru_cache
 
+from quietswap.rules.contract.watches import WatchEventMessage
 from quietswap.rules.contract.webhooks import (
     Finality,
     OrderEventMessage,
@@ -12,12 +13,21 @@ from quietswap.rules.contract.webhooks import (
 from quietswap.service.api import event_sender as sender
 from quietswap.service.api.json import iso_timestamp
 from quietswap.service.orders.order_response import order_status_response
-from quietswap.service.storage.event_rows import StoredEvent
+from quietswap.service.storage.event_rows import ClientEvent, StoredWatchEvent
+from quietswap.service.watches.watch_response import watch_response
 
 RETRY_MS = 2000
 
 
-def order_event_message(event: StoredEvent) -> OrderEventMessage:
+def event_message(event: ClientEvent) -> OrderEventMessage | WatchEventMessage:
+    if isinstance(event, StoredWatchEvent):
+        return WatchEventMessage(
+            id=event.event_id,
+            sequence=event.sequence,
+            type=event.type,
+            at=iso_timestamp(event.at_ms),
+            watch=watch_response(event.watch),
+        )
     return OrderEventMessage(
         id=event.event_id,
         sequence=event.sequence,
@@ -29,9 +39,10 @@ def order_event_message(event: StoredEvent) -> OrderEventMessage:
 
 
 @lru_cache(maxsize=4096)
-def event_text(event: StoredEvent) -> bytes:
+def event_text(event: ClientEvent) -> bytes:
     """Return one event as text, encoded once for all streams."""
-    return sender.event_text(event.type.value, order_event_message(event), event.sequence)
+    message = event_message(event)
+    return sender.event_text(message.type, message, event.sequence)
 
 
 def opening_text(sequence: int) -> bytes:

@@ -20,7 +20,7 @@ from quietswap.rules.tx.address import Address
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.base.concurrency import bounded_gather
-from quietswap.service.storage.event_rows import StoredEvent
+from quietswap.service.storage.event_rows import ClientEvent, StoredWatchEvent
 from quietswap.service.storage.events import EventStore
 
 POLL_S = 0.1
@@ -36,12 +36,14 @@ _PARALLEL = 8
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """The events of one order, or of one wallet; None admits all."""
+    """The events of one order, or of one wallet; None admits all. A watch has neither."""
 
     order_id: str | None = None
     wallet: Address | None = None
 
-    def admits(self, event: StoredEvent) -> bool:
+    def admits(self, event: ClientEvent) -> bool:
+        if isinstance(event, StoredWatchEvent):
+            return self == EventFilter()
         return (self.order_id is None or self.order_id == event.order.order_id) and (
             self.wallet is None or self.wallet == event.wallet
         )
@@ -60,10 +62,10 @@ class _Channel:
 
     def __init__(self, newest: int) -> None:
         self.newest = newest
-        self.latest: deque[StoredEvent] = deque(maxlen=_LATEST)
+        self.latest: deque[ClientEvent] = deque(maxlen=_LATEST)
         self.streams: set[EventSubscription] = set()
 
-    def add(self, events: Sequence[StoredEvent]) -> None:
+    def add(self, events: Sequence[ClientEvent]) -> None:
         if events[0].sequence != self.newest + 1:  # pruned meanwhile
             self.latest.clear()
         self.latest.extend(events)
@@ -71,7 +73,7 @@ class _Channel:
         for stream in self.streams:
             stream.wake()
 
-    def since(self, sequence: int) -> Sequence[StoredEvent] | None:
+    def since(self, sequence: int) -> Sequence[ClientEvent] | None:
         """Return what follows; None if it is not in memory."""
         if sequence >= self.newest:
             return ()
@@ -235,7 +237,7 @@ class EventSubscription:
     def wake(self) -> None:
         self._woken.set()
 
-    async def next(self) -> Sequence[StoredEvent] | None:
+    async def next(self) -> Sequence[ClientEvent] | None:
         """Return the next events in their order, or none of them every ten seconds.
 
         None is the end: the process stops, the stream was closed, the events that follow were
@@ -259,7 +261,7 @@ class EventSubscription:
                 return admitted
         return None
 
-    async def _following(self) -> Sequence[StoredEvent] | None:
+    async def _following(self) -> Sequence[ClientEvent] | None:
         """Return what follows `sequence`; None if it cannot be read any more."""
         events = self._channel.since(self.sequence)
         if events is not None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from quietswap.rules import wire as base
+from quietswap.rules.contract.watches import WatchEventMessage
 from quietswap.rules.contract.webhooks import (
     EventStreamHeaders,
     EventStreamQuery,
@@ -25,10 +26,10 @@ _ID = re.compile(base.ID_PATTERN.removesuffix("$") + r"\Z")
     "INVALID_PARAMETER INVALID_ADDRESS EVENTS_PRUNED TOO_MANY_STREAMS SERVICE_UNAVAILABLE",
     query=EventStreamQuery,
     headers=EventStreamHeaders,
-    streams=OrderEventMessage,
+    streams=(OrderEventMessage, WatchEventMessage),
 )
 async def event_stream(request: ApiRequest) -> EventStreamAnswer:
-    """Events of your orders, as they happen."""
+    """Events of your orders and watches, as they happen."""
     query = request.query_values(EventStreamQuery)
     after = parse_resume_point(request.headers.get(b"last-event-id"), query)
     only = parse_event_filter(query)

@@ -47,7 +47,7 @@ def _envelope(quote: SwapQuote) -> SwapQuoteEnvelope:
     _CODES,
     ends_with=SwapQuoteEnvelope,
     query=SwapQuoteQuery,
-    streams=contract.StreamedRoute,
+    streams=(contract.StreamedRoute,),
 )
 async def swap_quote_stream(request: ApiRequest) -> StreamedAnswer:
     """The same quote as events: each verified route, then the answer."""

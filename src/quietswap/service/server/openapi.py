@@ -54,7 +54,7 @@ def reference(name: str) -> Schema:
 
 def _components() -> dict[str, Schema]:
     """Return the components of all operations, of the Structs inside them and of all errors."""
-    kinds = [k for op in OPERATIONS for k in (*op.answers, op.rows, op.body, op.streams) if k]
+    kinds = [k for op in OPERATIONS for k in (*op.answers, op.rows, op.body, *op.streams) if k]
     details = [kind.shape for kind in ERRORS.values() if kind.shape is not NoDetails]
     roots = [*kinds, *_REFERRED, *details, ErrorEnvelope]
     _, definitions = msgspec.json.schema_components(roots, schema_hook=_custom, ref_template=_REF)
@@ -209,7 +209,7 @@ EXAMPLES = {code: kind(**kind.example) for code, kind in ERRORS.items()}
 _TITLES = {
     "swap": "Swaps", "order": "Orders", "wrap": "Wrapping", "event": "Events",
     "webhook": "Webhooks", "rpc": "Wallet RPC", "token": "Tokens and prices",
-    "usage": "Limits and usage",
+    "watch": "Watches", "usage": "Limits and usage",
 }  # fmt: skip
 _ABOUT = """\
 Quotes swaps over several DEX aggregators, verifies the best route by simulation and submits the
@@ -345,12 +345,14 @@ def _success(operation: Operation, components: dict[str, Schema]) -> dict[str, A
 
 
 def _stream(
-    kind: type[WireStruct], answers: Sequence[type[WireStruct]], components: dict[str, Schema]
+    kinds: Sequence[type[WireStruct]],
+    answers: Sequence[type[WireStruct]],
+    components: dict[str, Schema],
 ) -> dict[str, Any]:
     """Return the answer of a stream. OpenAPI 3.1 describes its text, and not each event in it."""
-    schema = _one_of([one.__name__ for one in (kind, *answers)])
+    schema = _one_of([one.__name__ for one in (*kinds, *answers)])
     text = ""
-    for one in (kind, *answers):
+    for one in (*kinds, *answers):
         message = sample(expanded(reference(one.__name__), components))
         data = msgspec.json.encode(message).decode()
         if "sequence" in message:

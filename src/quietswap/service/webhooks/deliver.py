@@ -28,7 +28,7 @@ from quietswap.rules.webhooks.webhook import (
 from quietswap.service import observe
 from quietswap.service.base.clock import Clock
 from quietswap.service.clients.failures import guarded
-from quietswap.service.storage.event_rows import StoredEvent
+from quietswap.service.storage.event_rows import ClientEvent
 from quietswap.service.storage.events import EventStore
 from quietswap.service.storage.webhooks import WebhookStore
 from quietswap.service.webhooks.secrets import SecretBox, SecretUnreadable, signed_headers
@@ -136,7 +136,7 @@ class DeliverEvents:
     events: EventStore
     caller: WebhookCaller
     clock: Clock
-    encode: Callable[[StoredEvent], bytes]
+    encode: Callable[[ClientEvent], bytes]
     retry_after_s: Sequence[float] = RETRY_AFTER_S
 
     async def __call__(self, webhook: Webhook, most: int, seconds: float) -> None:
@@ -162,11 +162,11 @@ class DeliverEvents:
             current = await self._passed(current, done.sequence)
             most -= len(batch)
 
-    async def _handle(self, webhook: Webhook, event: StoredEvent) -> Webhook | None:
+    async def _handle(self, webhook: Webhook, event: ClientEvent) -> Webhook | None:
         """Return the webhook after an event; None if the next one must wait."""
-        if webhook.events and event.type.value not in webhook.events:
+        if webhook.events and event.type not in webhook.events:
             return webhook  # the cursor follows with the next delivery, or after the batch
-        message = Message(event.event_id, event.type.value, event.sequence, self.encode(event))
+        message = Message(event.event_id, event.type, event.sequence, self.encode(event))
         try:
             delivery = await self.caller.call(webhook, message, webhook.failures + 1)
         except NotTried as reason:
@@ -203,7 +203,7 @@ class DeliverEvents:
         return replace(webhook, cursor=sequence) if is_ours else None
 
     async def _without_pruned(
-        self, webhook: Webhook, batch: Sequence[StoredEvent]
+        self, webhook: Webhook, batch: Sequence[ClientEvent]
     ) -> Webhook | None:
         """Report events that are stored no more before their delivery: move the cursor behind."""
         span = None if batch else await self.events.span(webhook.client_id, webhook.cursor)

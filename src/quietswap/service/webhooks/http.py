@@ -8,15 +8,14 @@ from quietswap.rules.contract import request_limits
 from quietswap.rules.contract import webhooks as contract
 from quietswap.rules.errors.clients import WebhookNotFound
 from quietswap.rules.errors.requests import InvalidParameter
-from quietswap.rules.orders.order_changes import OrderChange
-from quietswap.rules.webhooks.webhook import TEST, Delivery, Webhook, WebhookRequest
+from quietswap.rules.webhooks.webhook import EVENT_TYPES, TEST, Delivery, Webhook, WebhookRequest
 from quietswap.service.api.json import iso_timestamp
 from quietswap.service.api.operation import ApiRequest, operation
 from quietswap.service.api.parsing import requests
 from quietswap.service.api.parsing.query import shown
 from quietswap.service.api.parsing.requests import parse_int
-from quietswap.service.events.event_text import order_event_message
-from quietswap.service.storage.event_rows import StoredEvent
+from quietswap.service.events.event_text import event_message
+from quietswap.service.storage.event_rows import ClientEvent
 
 
 def webhook_response(webhook: Webhook) -> contract.WebhookResponse:
@@ -68,12 +67,9 @@ def encoded_test_event(event_id: str, at_ms: int) -> bytes:
     )
 
 
-def encoded_event(event: StoredEvent) -> bytes:
+def encoded_event(event: ClientEvent) -> bytes:
     """Return the JSON of an event: what the event stream has as `data`."""
-    return msgspec.json.encode(order_event_message(event))
-
-
-_TYPES = tuple(change.value for change in OrderChange)
+    return msgspec.json.encode(event_message(event))
 
 
 def _id(request: ApiRequest) -> str:
@@ -95,10 +91,10 @@ def _events(found: list[Any] | None) -> tuple[str, ...]:
         if not isinstance(each, str):
             reason = "each event is a string"
             raise InvalidParameter(parameter="events", provided=shown(str(each)), reason=reason)
-        if each not in _TYPES:
-            reason = f"there is no such event; there are {', '.join(_TYPES)}"
+        if each not in EVENT_TYPES:
+            reason = f"there is no such event; there are {', '.join(EVENT_TYPES)}"
             raise InvalidParameter(parameter="events", provided=shown(each), reason=reason)
-    return tuple(kind for kind in _TYPES if kind in found)
+    return tuple(kind for kind in EVENT_TYPES if kind in found)
 
 
 def _description(body: dict[str, Any]) -> str | None:
