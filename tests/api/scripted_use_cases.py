@@ -48,6 +48,7 @@ from tests.api.scripted_statistics import two_orders
 from tests.api.scripted_stream import ScriptedStream
 from tests.api.scripted_tokens import HOLDINGS, PRICE, token_page
 from tests.api.scripted_wallet_rpc import ScriptedWalletRpc
+from tests.api.scripted_watches import WATCH
 from tests.api.scripted_webhooks import DELIVERY, WEBHOOK, created_webhook
 from tests.stored_orders import NOW_MS, USDC, listed, order, recorded
 
@@ -226,6 +227,11 @@ class ScriptedUseCases:
                 delete=self._answering(lambda *_: None),
                 test=self._answering(lambda *_: DELIVERY),
                 deliveries=self._answering(lambda *_: (DELIVERY,)),
+            ),
+            watches=SimpleNamespace(
+                create=self._answering(lambda *_: WATCH),
+                list=self._answering(lambda *_: (WATCH,)),
+                delete=self._answering(lambda *_: None),
             ),
             list_tokens=self._answering(lambda *_: self.tokens),
             balances=self._answering(lambda *_: self.holdings),

@@ -70,6 +70,6 @@ def test_every_client_of_the_nodes_has_the_account_of_node_work() -> None:
     assert "work" not in named(of_wallets), "it takes its turns itself, for one party each"
 
 
-def test_each_edge_begins_the_account_of_a_request() -> None:
+def test_each_edge_and_the_watches_begin_the_account_of_their_client() -> None:
     begun = {place[0] for place, one in calls() if ast.unparse(one.func) == "node_work.begin"}
-    assert begun == {"api/endpoint.py", "wallet_rpc/endpoint.py"}
+    assert begun == {"api/endpoint.py", "wallet_rpc/endpoint.py", "watches/follow.py"}

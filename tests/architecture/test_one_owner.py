@@ -46,6 +46,8 @@ CLOCKS = {
     "_request": "deadline_base_s: blocks far ahead of the clock keep no swap executable",
     "_check_deadline": "no later than the next block may be",
     "_quote": "a fork by the block's time; the clock stamps the record",
+    "_expiry_ms": "a watch ends by the chain's time alone",
+    "_turn": "watches end by the chain's time, API keys by the clock",
     "usd": "the clock is the chain's; a feed has the time of its own block as well",
 }
 """Functions of the service with both."""

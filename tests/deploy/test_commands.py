@@ -28,7 +28,8 @@ README = ROOT / "README.md"
 PAGES = [README, ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md")]
 RUN_BELOW = {"README.md", "quickstart.md", "running-on-mainnet.md", "runbook.md", "scaling.md",
              "sandbox.md", "generated-clients.md", "accounting.md", "webhooks.md", "wallets.md",
-             "clients.md", "tokens.md", "operator.md", "cookbook.md", "operation.md"}  # fmt: skip
+             "clients.md", "tokens.md", "watches.md", "operator.md", "cookbook.md",
+             "operation.md"}  # fmt: skip
 ELSEWHERE = {
     "quietswap sandbox --storage-url": "tests/e2e/test_outages.py starts it on real databases",
     **dict.fromkeys(
@@ -134,6 +135,12 @@ def test_the_page_about_tokens(town: Town) -> None:
     done = bash(lines_of(DOCS / "tokens.md"), town)
     for word in ("USD Coin", "0.00 % on a simulated transfer", "RouterV2 0x6131", "indicative"):
         assert word in done.stdout
+
+
+def test_the_page_about_watches(town: Town) -> None:
+    done = bash(lines_of(DOCS / "watches.md"), town)
+    assert '"state":"open"' in done.stdout
+    assert '{"watches":[{"id":"wat_' in done.stdout
 
 
 def test_the_readmes_service_serves(town: Town, tmp_path: Path) -> None:

@@ -73,6 +73,15 @@ WEBHOOKS = {
     "webhook_test": ("WEBHOOK_NOT_FOUND", "SERVICE_UNAVAILABLE"),
     "webhook_deliveries": ("WEBHOOK_NOT_FOUND", "INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
 }  # fmt: skip
+WATCHES = {
+    "watch_create": (
+        "MISSING_PARAMETER", "INVALID_TOKEN_ADDRESS", "NATIVE_ETH_NOT_SUPPORTED", "INVALID_AMOUNT",
+        "INVALID_PARAMETER", "TOKEN_NOT_SUPPORTED", "WATCH_LIMIT_REACHED", "SERVICE_UNAVAILABLE",
+        "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "VALIDATION_ERROR",
+    ),
+    "watch_list": ("INVALID_PARAMETER", "SERVICE_UNAVAILABLE"),
+    "watch_delete": ("WATCH_NOT_FOUND", "SERVICE_UNAVAILABLE"),
+}  # fmt: skip
 DECIDED = {
     ("swap_quote", "INVALID_ADDRESS"),
     ("swap_quote", "INVALID_PARAMETER"),
@@ -86,6 +95,7 @@ DECIDED = {
     *(("event_stream", code) for code in EVENTS),
     *(("swap_quote_stream", code) for code in STREAM),
     *((name, code) for name, codes in WEBHOOKS.items() for code in codes),
+    *((name, code) for name, codes in WATCHES.items() for code in codes),
     *((name, code) for name, codes in TOKENS_AND_READS.items() for code in codes),
     ("usage", "SERVICE_UNAVAILABLE"),
     *((name, "FORBIDDEN") for name in WRITES),
@@ -141,4 +151,6 @@ def test_codes_beyond_the_table_are_those_of_http_and_additions() -> None:
         "WEBHOOK_NOT_FOUND",
         "WEBHOOK_LIMIT_REACHED",
         "WEBHOOKS_NOT_CONFIGURED",
+        "WATCH_NOT_FOUND",
+        "WATCH_LIMIT_REACHED",
     }

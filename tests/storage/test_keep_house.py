@@ -29,6 +29,7 @@ def keep(storage: Storage, clock: HandClock) -> RetentionJob:
         orders=storage.orders,
         clock=clock,
         events=storage.events,
+        watches=storage.watches,
         events_kept_ms=24 * HOUR_MS,
     )
 
@@ -199,6 +200,7 @@ async def test_only_orders_that_are_over_are_deleted_with_all_that_is_theirs(
         clock=clock,
         orders_kept_ms=30 * DAY_MS,
         events=storage.events,
+        watches=storage.watches,
         events_kept_ms=30 * DAY_MS,
     )
     over = [

@@ -243,6 +243,14 @@ class WebhooksNotConfigured(ApiError[codes.NoDetails]):
     """The service has no key to encrypt webhook secrets."""
 
 
+class WatchNotFound(ApiError[codes.NoDetails]):
+    """The client has no watch with this id."""
+
+
+class WatchLimitReached(ApiError[codes.WatchLimitReachedDetails]):
+    """The client has as many open watches as it may have."""
+
+
 class InsufficientLiquidity(ApiError[codes.InsufficientLiquidityDetails]):
     """No route delivers this swap."""
 
@@ -384,10 +392,7 @@ class QuoteDeclined(ClientError):
 
 
 class UnfinishedTrade(QuoteDeclined):
-    """An earlier swap of the same pair with ETH was not followed to its end.
-
-    `trade` is the hash of its first transaction.
-    """
+    """An earlier swap of the pair with ETH, begun by transaction `trade`, has no known end."""
 
     def __init__(self, trade: str) -> None:
         super().__init__(
@@ -436,8 +441,7 @@ class AfterSubmission(ClientError):
 
     `cause` is the exception that ended the flow, or None if the caller's own node does not confirm
     the service's answer. `tx_hash` and `nonce` are those of the signed transaction. `order_id` is
-    None if the service did not name the order. A service that refuses a transaction may have sent
-    it.
+    None if the service did not name the order. A refused transaction may have been sent.
     """
 
     _told: ClassVar[str]

@@ -215,7 +215,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Events of your orders, as they happen */
+        /** Events of your orders and watches, as they happen */
         get: operations["event_stream"];
         put?: never;
         post?: never;
@@ -376,6 +376,41 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/watches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Your watches, newest first */
+        get: operations["watch_list"];
+        put?: never;
+        /** Wait for a price, and be told by an event; nothing is signed */
+        post: operations["watch_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/watches/{watchId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a watch */
+        delete: operations["watch_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -799,7 +834,7 @@ export interface components {
              *       "order.failed"
              *     ]
              */
-            events: ("order.created" | "order.submitted" | "order.mining" | "order.confirmed" | "order.failed" | "order.cancelled" | "order.reorganised" | "order.finalized")[];
+            events: ("order.created" | "order.submitted" | "order.mining" | "order.confirmed" | "order.failed" | "order.cancelled" | "order.reorganised" | "order.finalized" | "watch.met")[];
             /**
              * @description Your own note
              * @example accounting
@@ -886,6 +921,19 @@ export interface components {
             /** @description What to do next */
             suggestion?: string;
         };
+        /** @description A watch that is deleted. */
+        DeletedWatchResponse: {
+            /**
+             * @description Watch id
+             * @example wat_4f3a9c0d2b6e8a1c7f5d3e90
+             */
+            id: string;
+            /**
+             * @description Always true
+             * @constant
+             */
+            deleted: true;
+        };
         /** @description A webhook that is deleted. */
         DeletedWebhookResponse: {
             /**
@@ -934,7 +982,7 @@ export interface components {
              * @example order.confirmed
              * @enum {string}
              */
-            type: "order.created" | "order.submitted" | "order.mining" | "order.confirmed" | "order.failed" | "order.cancelled" | "order.reorganised" | "order.finalized" | "webhook.test" | "events.pruned";
+            type: "order.created" | "order.submitted" | "order.mining" | "order.confirmed" | "order.failed" | "order.cancelled" | "order.reorganised" | "order.finalized" | "watch.met" | "webhook.test" | "events.pruned";
             /**
              * @description Sequence of the event; 0 for a test; the last one of events that were pruned
              * @example 41
@@ -4148,6 +4196,214 @@ export interface components {
             /** @description What to do next */
             suggestion?: string;
         };
+        /** @description Body of POST /api/v1/watches: what is waited for. */
+        WatchCreateBody: {
+            /**
+             * Format: eip55
+             * @description Token to sell, EIP-55; native ETH is rejected.
+             * @example 0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2
+             */
+            sellToken: string;
+            /**
+             * Format: eip55
+             * @description Token to buy, EIP-55; must differ from sellToken.
+             * @example 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48
+             */
+            buyToken: string;
+            /**
+             * Format: uint256
+             * @description Amount to sell in the sell token's smallest units: decimal digits, 1 to 2^255 - 1.
+             * @example 1000000000000000000
+             */
+            sellAmount: string;
+            /**
+             * Format: uint256
+             * @description Output to wait for, in the buy token's smallest units.
+             * @example 3200000000
+             */
+            buyAmount: string;
+            /**
+             * @description Whether the promised output must be at least or at most buyAmount.
+             * @example atLeast
+             * @enum {string}
+             */
+            condition: "atLeast" | "atMost";
+            /**
+             * @description Unix seconds, by the chain's time; at most, and without it, 2592000 s from now.
+             * @example 1800000600
+             */
+            deadline?: number;
+        };
+        /** @description The answer of DELETE /api/v1/watches/:watchId. */
+        WatchDeletedEnvelope: {
+            /**
+             * @description Always true
+             * @constant
+             */
+            ok: true;
+            /** @description The answer */
+            data: components["schemas"]["DeletedWatchResponse"];
+        };
+        /** @description The answer of POST /api/v1/watches. */
+        WatchEnvelope: {
+            /**
+             * @description Always true
+             * @constant
+             */
+            ok: true;
+            /** @description The answer */
+            data: components["schemas"]["WatchResponse"];
+        };
+        /** @description A watch that is met: the `data` of an event of the stream. */
+        WatchEventMessage: {
+            /**
+             * @description Unique, and never changes
+             * @example evt_wat_4f3a9c0d2b6e8a1c7f5d3e90
+             */
+            id: string;
+            /**
+             * @description Number of the event, without gaps for each client. It is also `id:`
+             * @example 1043
+             */
+            sequence: number;
+            /**
+             * @description Always watch.met
+             * @constant
+             */
+            type: "watch.met";
+            /**
+             * Format: date-time
+             * @description When the service stored the change (ISO 8601, UTC)
+             * @example 2027-01-15T08:00:00.000Z
+             */
+            at: string;
+            /** @description The watch, as it was then */
+            watch: components["schemas"]["WatchResponse"];
+        };
+        /** @description The limit. */
+        WatchLimitReachedDetails: {
+            /**
+             * @description Open watches of one client
+             * @example 20
+             */
+            limit: number;
+        };
+        /** @description Error WATCH_LIMIT_REACHED */
+        WatchLimitReachedError: {
+            /**
+             * @description Always false on errors
+             * @constant
+             */
+            ok: false;
+            /**
+             * @description Error code
+             * @constant
+             */
+            error: "WATCH_LIMIT_REACHED";
+            /** @description What went wrong, for people */
+            message: string;
+            /** @description Details; their members depend on the code */
+            details: components["schemas"]["WatchLimitReachedDetails"];
+            /** @description What to do next */
+            suggestion?: string;
+        };
+        /** @description The answer of GET /api/v1/watches. */
+        WatchListEnvelope: {
+            /**
+             * @description Always true
+             * @constant
+             */
+            ok: true;
+            /** @description The answer */
+            data: components["schemas"]["WatchListResponse"];
+        };
+        /** @description Watches of the calling client, newest first. */
+        WatchListResponse: {
+            /** @description Watches */
+            watches: components["schemas"]["WatchResponse"][];
+        };
+        /** @description Error WATCH_NOT_FOUND */
+        WatchNotFoundError: {
+            /**
+             * @description Always false on errors
+             * @constant
+             */
+            ok: false;
+            /**
+             * @description Error code
+             * @constant
+             */
+            error: "WATCH_NOT_FOUND";
+            /** @description What went wrong, for people */
+            message: string;
+            /** @description What to do next */
+            suggestion?: string;
+        };
+        /** @description A price that is waited for. When it is met, ask for a quote of the same swap. */
+        WatchResponse: {
+            /**
+             * @description Watch id
+             * @example wat_4f3a9c0d2b6e8a1c7f5d3e90
+             */
+            id: string;
+            /**
+             * @description met and expired are final
+             * @example open
+             * @enum {string}
+             */
+            state: "expired" | "met" | "open";
+            /**
+             * Format: eip55
+             * @description Token to sell (EIP-55 checksummed)
+             * @example 0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2
+             */
+            sellToken: string;
+            /**
+             * Format: eip55
+             * @description Token to buy (EIP-55 checksummed)
+             * @example 0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48
+             */
+            buyToken: string;
+            /**
+             * @description Amount to sell, smallest units
+             * @example 1000000000000000000
+             */
+            sellAmount: string;
+            /**
+             * @description Output to wait for, smallest units
+             * @example 3200000000
+             */
+            buyAmount: string;
+            /**
+             * @description Which side of buyAmount
+             * @example atLeast
+             * @enum {string}
+             */
+            condition: "atLeast" | "atMost";
+            /**
+             * Format: date-time
+             * @description Time of creation (ISO 8601, UTC)
+             * @example 2027-01-15T08:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it ends without an event (ISO 8601, UTC)
+             * @example 2027-01-15T08:00:00.000Z
+             */
+            expiresAt: string;
+            /**
+             * Format: date-time
+             * @description When it was met (ISO 8601, UTC)
+             * @example 2027-01-15T08:00:00.000Z
+             */
+            metAt?: string;
+            /**
+             * @description What the own source promised when it was met, smallest units
+             * @example 3200000001
+             */
+            promised?: string;
+        };
         /** @description Body of POST /api/v1/mev/webhooks. */
         WebhookCreateBody: {
             /**
@@ -4162,7 +4418,7 @@ export interface components {
              *       "order.failed"
              *     ]
              */
-            events?: ("order.created" | "order.submitted" | "order.mining" | "order.confirmed" | "order.failed" | "order.cancelled" | "order.reorganised" | "order.finalized")[];
+            events?: ("order.created" | "order.submitted" | "order.mining" | "order.confirmed" | "order.failed" | "order.cancelled" | "order.reorganised" | "order.finalized" | "watch.met")[];
             /**
              * @description Your own note, in printable characters.
              * @example accounting
@@ -4285,7 +4541,7 @@ export interface components {
              *       "order.failed"
              *     ]
              */
-            events: ("order.created" | "order.submitted" | "order.mining" | "order.confirmed" | "order.failed" | "order.cancelled" | "order.reorganised" | "order.finalized")[];
+            events: ("order.created" | "order.submitted" | "order.mining" | "order.confirmed" | "order.failed" | "order.cancelled" | "order.reorganised" | "order.finalized" | "watch.met")[];
             /**
              * @description Your own note
              * @example accounting
@@ -6898,6 +7154,10 @@ export interface operations {
                      * @example id: 1042
                      *     event: order.confirmed
                      *     data: {"id":"evt_ord_01_3","sequence":1042,"type":"order.confirmed","at":"2027-01-15T08:00:00.000Z","order":{"orderId":"ord_01","status":"submitted","createdAt":"2027-01-15T08:00:00.000Z","orderParams":{"fromToken":"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2","toToken":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","amount":"1000000000000000000","minReturnAmount":"2985000000"},"kind":"approval","executableUntil":"2027-01-15T08:00:00.000Z"},"finality":{"depth":2,"finalized":false}}
+                     *
+                     *     id: 1043
+                     *     event: watch.met
+                     *     data: {"id":"evt_wat_4f3a9c0d2b6e8a1c7f5d3e90","sequence":1043,"type":"watch.met","at":"2027-01-15T08:00:00.000Z","watch":{"id":"wat_4f3a9c0d2b6e8a1c7f5d3e90","state":"open","sellToken":"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2","buyToken":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","sellAmount":"1000000000000000000","buyAmount":"3200000000","condition":"atLeast","createdAt":"2027-01-15T08:00:00.000Z","expiresAt":"2027-01-15T08:00:00.000Z"}}
                      */
                     "text/event-stream": string;
                 };
@@ -8512,6 +8772,434 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UnauthorizedError"];
+                };
+            };
+            /** @description RATE_LIMIT_EXCEEDED */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimitExceededError"];
+                };
+            };
+            /** @description INTERNAL_SERVER_ERROR */
+            500: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InternalServerError"];
+                };
+            };
+            /** @description SERVICE_UNAVAILABLE */
+            503: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailableError"];
+                };
+            };
+        };
+    };
+    watch_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Watches per page.
+                 * @example 50
+                 */
+                limit?: number;
+                /**
+                 * @description Watches to skip.
+                 * @example 0
+                 */
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "data": {
+                     *         "watches": [
+                     *           {
+                     *             "id": "wat_4f3a9c0d2b6e8a1c7f5d3e90",
+                     *             "state": "open",
+                     *             "sellToken": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
+                     *             "buyToken": "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+                     *             "sellAmount": "1000000000000000000",
+                     *             "buyAmount": "3200000000",
+                     *             "condition": "atLeast",
+                     *             "createdAt": "2027-01-15T08:00:00.000Z",
+                     *             "expiresAt": "2027-01-15T08:00:00.000Z"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WatchListEnvelope"];
+                };
+            };
+            /** @description INVALID_PARAMETER */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidParameterError"];
+                };
+            };
+            /** @description UNAUTHORIZED */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnauthorizedError"];
+                };
+            };
+            /** @description RATE_LIMIT_EXCEEDED */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimitExceededError"];
+                };
+            };
+            /** @description INTERNAL_SERVER_ERROR */
+            500: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InternalServerError"];
+                };
+            };
+            /** @description SERVICE_UNAVAILABLE */
+            503: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailableError"];
+                };
+            };
+        };
+    };
+    watch_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "sellToken": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
+                 *       "buyToken": "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+                 *       "sellAmount": "1000000000000000000",
+                 *       "buyAmount": "3200000000",
+                 *       "condition": "atLeast",
+                 *       "deadline": 1800000600
+                 *     }
+                 */
+                "application/json": components["schemas"]["WatchCreateBody"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "data": {
+                     *         "id": "wat_4f3a9c0d2b6e8a1c7f5d3e90",
+                     *         "state": "open",
+                     *         "sellToken": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
+                     *         "buyToken": "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+                     *         "sellAmount": "1000000000000000000",
+                     *         "buyAmount": "3200000000",
+                     *         "condition": "atLeast",
+                     *         "createdAt": "2027-01-15T08:00:00.000Z",
+                     *         "expiresAt": "2027-01-15T08:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WatchEnvelope"];
+                };
+            };
+            /** @description MISSING_PARAMETER, INVALID_TOKEN_ADDRESS, NATIVE_ETH_NOT_SUPPORTED, INVALID_AMOUNT, INVALID_PARAMETER */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MissingParameterError"] | components["schemas"]["InvalidTokenAddressError"] | components["schemas"]["NativeEthNotSupportedError"] | components["schemas"]["InvalidAmountError"] | components["schemas"]["InvalidParameterError"];
+                };
+            };
+            /** @description UNAUTHORIZED */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnauthorizedError"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForbiddenError"];
+                };
+            };
+            /** @description TOKEN_NOT_SUPPORTED */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenNotSupportedError"];
+                };
+            };
+            /** @description WATCH_LIMIT_REACHED */
+            409: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WatchLimitReachedError"];
+                };
+            };
+            /** @description PAYLOAD_TOO_LARGE */
+            413: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLargeError"];
+                };
+            };
+            /** @description UNSUPPORTED_MEDIA_TYPE */
+            415: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaTypeError"];
+                };
+            };
+            /** @description VALIDATION_ERROR */
+            422: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description RATE_LIMIT_EXCEEDED */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimitExceededError"];
+                };
+            };
+            /** @description INTERNAL_SERVER_ERROR */
+            500: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InternalServerError"];
+                };
+            };
+            /** @description SERVICE_UNAVAILABLE */
+            503: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailableError"];
+                };
+            };
+        };
+    };
+    watch_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Watch id
+                 * @example wat_4f3a9c0d2b6e8a1c7f5d3e90
+                 */
+                watchId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "data": {
+                     *         "id": "wat_4f3a9c0d2b6e8a1c7f5d3e90",
+                     *         "deleted": true
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WatchDeletedEnvelope"];
+                };
+            };
+            /** @description UNAUTHORIZED */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnauthorizedError"];
+                };
+            };
+            /** @description FORBIDDEN */
+            403: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForbiddenError"];
+                };
+            };
+            /** @description WATCH_NOT_FOUND */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WatchNotFoundError"];
                 };
             };
             /** @description RATE_LIMIT_EXCEEDED */

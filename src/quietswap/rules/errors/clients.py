@@ -258,6 +258,32 @@ class WebhooksNotConfigured(RequestError, status=501):
         )
 
 
+class WatchNotFound(RequestError, status=404):
+    """This client has no such watch; a watch of another client gives the same error."""
+
+    def __init__(self) -> None:
+        super().__init__("no watch with this id exists for this API key")
+
+
+class WatchLimitReachedDetails(WireStruct, frozen=True, kw_only=True):
+    """The limit."""
+
+    limit: Annotated[int, doc("Open watches of one client", 20)]
+
+
+class WatchLimitReached(RequestError, status=409, shape=WatchLimitReachedDetails):
+    """The client has as many open watches as it may have."""
+
+    example = {"limit": 20}
+
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(
+            f"there are {limit} open watches already, and no more are allowed",
+            "Delete one first, or wait until one is met or expires.",
+            limit=limit,
+        )
+
+
 class EventsPrunedDetails(WireStruct, frozen=True, kw_only=True):
     """Where the stored events begin."""
 

@@ -408,6 +408,23 @@ def webhook_failed_unexpectedly(webhook: str, error: BaseException) -> None:
     log.error("webhook_failed_unexpectedly", webhook=webhook, exc_info=error)
 
 
+def watch_created(watch: str, client: str) -> None:
+    log.info("watch_created", watch=watch, client=client)
+
+
+def watch_deleted(watch: str, client: str) -> None:
+    log.info("watch_deleted", watch=watch, client=client)
+
+
+def watch_met(watch: str, client: str) -> None:
+    log.info("watch_met", watch=watch, client=client)
+
+
+def watches_waiting(reason: str) -> None:
+    """The database is unavailable. Watches are asked for again at the next turn."""
+    log.warning("watches_waiting", reason=reason)
+
+
 def webhook_secret_unreadable(webhook: str, reason: str) -> None:
     """No key of the settings decrypts the secret of a webhook."""
     log.error("webhook_secret_unreadable", webhook=webhook, reason=reason)

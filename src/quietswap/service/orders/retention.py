@@ -1,6 +1,7 @@
 """Retention: delete what is old.
 
-Expired quotes, signed bytes of final orders, events and, if configured, final orders.
+Expired quotes, signed bytes of final orders, events, ended watches and, if configured, final
+orders.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from quietswap.service.base.clock import Clock
 from quietswap.service.storage.events import EventStore
 from quietswap.service.storage.orders import OrderStore
 from quietswap.service.storage.quotes import QuoteStore
+from quietswap.service.storage.watches import WatchStore
 
 BATCH = 500
 _QUOTES_KEPT_MS = DAY_MS
@@ -23,12 +25,13 @@ class RetentionJob:
     """Delete in small batches, so that no request waits for a long deletion.
 
     Ended orders are deleted `orders_kept_ms` after their creation; None keeps all orders. Events
-    are deleted after `events_kept_ms`.
+    and ended watches are deleted after `events_kept_ms`.
     """
 
     quotes: QuoteStore
     orders: OrderStore
     events: EventStore
+    watches: WatchStore
     clock: Clock
     events_kept_ms: int
     orders_kept_ms: int | None = None
@@ -44,4 +47,5 @@ class RetentionJob:
         if deleted:
             observe.orders_deleted(deleted)
         purged = await self.events.purge(now - self.events_kept_ms, BATCH)
-        return BATCH in (quotes, dropped) or max(deleted, purged) >= BATCH
+        ended = await self.watches.purge(now - self.events_kept_ms, BATCH)
+        return BATCH in (quotes, dropped, ended) or max(deleted, purged) >= BATCH

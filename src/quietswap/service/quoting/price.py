@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from cachetools import TTLCache
 
 from quietswap.rules.amounts import BPS
-from quietswap.rules.chain.records import ChainReader
+from quietswap.rules.chain.records import ChainReader, Head
 from quietswap.rules.clients import ApiKey
 from quietswap.rules.errors.base import RequestError
 from quietswap.rules.errors.requests import InvalidParameter
@@ -76,10 +76,8 @@ class QuotePrice:
         Raises InvalidTokenAddress, TokenNotSupported, InsufficientLiquidity, ServiceUnavailable,
         and InvalidParameter if there is no own source and no other may be asked.
         """
-        if ask.only_own and not any(source.is_own for source in self.sources):
-            raise InvalidParameter(
-                parameter="sources", provided="own", reason="this service has no source of its own"
-            )
+        if ask.only_own:
+            self.require_own()
         name_tokens(ask.sell_token, ask.buy_token)
         await self.pauses.refresh()
         cached = self._answers.get(ask)
@@ -95,16 +93,41 @@ class QuotePrice:
                 raise answer.price.with_traceback(None)
             return answer.price
 
-    async def _asked(self, client_id: str, ask: IndicativePriceRequest) -> _Outcome:
+    def require_own(self) -> None:
+        """Raise InvalidParameter if no source reads the operator's node."""
+        if not any(source.is_own for source in self.sources):
+            raise InvalidParameter(
+                parameter="sources", provided="own", reason="this service has no source of its own"
+            )
+
+    async def own_amount(self, client_id: str, ask: IndicativePriceRequest) -> int | None:
+        """Return what the own source promises now; None without a promise. Nobody else is asked.
+
+        Raises InvalidTokenAddress, TokenNotSupported and NodeUnavailable.
+        """
+        name_tokens(ask.sell_token, ask.buy_token)
+        await self.pauses.refresh()
+        request, _ = await self._request(ask)
+        own = [source for source in self.sources if source.is_own]
+        answers = await self._collect(client_id, request, own, until_found=True)
+        return max((one.found.buy_amount for one in answers.values() if one.found), default=None)
+
+    async def _request(
+        self, ask: IndicativePriceRequest
+    ) -> tuple[indicative_price.SourcePriceRequest, Head]:
+        """Return what sources are asked, and the head of which it has the base fee."""
         # at once: unlike a quote's, this head may not be older than a block, so it is seldom cached
         (sell, buy), head = await asyncio.gather(
             tradable_tokens(self.chain, self.tokens, ask.sell_token, ask.buy_token),
             self.chain.head(),
         )
+        base_fee = max(head.next_base_fee, 1)
+        return indicative_price.SourcePriceRequest(sell, buy, ask.sell_amount, base_fee), head
+
+    async def _asked(self, client_id: str, ask: IndicativePriceRequest) -> _Outcome:
+        request, head = await self._request(ask)
+        sell, buy = request.sell, request.buy
         asked_at_ms = self.clock.now_ms()
-        request = indicative_price.SourcePriceRequest(
-            sell, buy, ask.sell_amount, max(head.next_base_fee, 1)
-        )
         own = [source for source in self.sources if source.is_own]
         first = own if own or ask.only_own else self.sources
         is_last = ask.only_own or not own

@@ -1,4 +1,4 @@
-"""Background tasks of a process: the order tracker, the retention job and webhooks."""
+"""Background tasks of a process: the order tracker, the retention job, webhooks and watches."""
 
 import asyncio
 import contextlib
@@ -22,6 +22,7 @@ from quietswap.service.server.shutdown import run_until_end
 from quietswap.service.server.web import make_sessions
 from quietswap.service.server.webhooks import make_delivery
 from quietswap.service.settings import TrackingConfig
+from quietswap.service.watches.follow import FollowWatches
 
 _STOP_S = 3.0
 """Time for a running tracking cycle at shutdown. After it, the next leader reads the database."""
@@ -35,7 +36,7 @@ _USUAL_WAIT_EVERY_S = 60.0
 def start_tracking(
     parts: Container, clock: Clock, stack: AsyncExitStack
 ) -> Callable[[], Awaitable[None]]:
-    """Start the tracker, the retention job and webhooks. Return the function that stops them.
+    """Start the tracker, the retention job, webhooks and watches. Return what stops them.
 
     `stack` also stops them at its end. Nothing starts if `tracking.enabled` is false: another
     process then tracks the orders.
@@ -59,17 +60,28 @@ def start_tracking(
     caller = parts.outside.webhooks.delivering
     webhooks = make_delivery(parts.settings, parts.storage, caller, clock)
     delivering = asyncio.create_task(webhooks.run())
+    watching = asyncio.create_task(_watches(parts, clock).run())
 
     async def stop() -> None:
-        keeping.cancel()
-        delivering.cancel()
+        for task in (keeping, delivering, watching):
+            task.cancel()
         worker.stop()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(following, _STOP_S)
-        await asyncio.gather(keeping, delivering, return_exceptions=True)
+        await asyncio.gather(keeping, delivering, watching, return_exceptions=True)
 
     stack.push_async_callback(stop)
     return stop
+
+
+def _watches(parts: Container, clock: Clock) -> FollowWatches:
+    return FollowWatches(
+        watches=parts.storage.watches,
+        own_amount=parts.use.watches.price.own_amount,
+        leadership=parts.storage.leadership,
+        clock=clock,
+        chain_clock=parts.outside.chain.time,
+    )
 
 
 def tracking_rules(settings: TrackingConfig) -> TrackingRules:
@@ -137,6 +149,7 @@ async def _delete_old_data(parts: Container, clock: Clock) -> None:
         quotes=parts.storage.quotes,
         orders=parts.storage.orders,
         events=parts.storage.events,
+        watches=parts.storage.watches,
         clock=clock,
         orders_kept_ms=None if days is None else days * DAY_MS,
         events_kept_ms=parts.settings.storage.events_kept_days * DAY_MS,

@@ -53,6 +53,7 @@ from quietswap.service.wallet_rpc.match import MatchTransaction, WalletOrders, W
 from quietswap.service.wallet_rpc.node import WalletNodeClient
 from quietswap.service.wallet_rpc.send import SendRawTransaction
 from quietswap.service.wallet_rpc.tokens import WalletRpcTokens
+from quietswap.service.watches.manage import ManageWatches
 
 _ALONE_WITHIN_S = 3.0
 """Wait for the lock at a worker's start; `serve` has already waited for an old process.
@@ -233,16 +234,7 @@ def _use_cases(
     core = _submit_order(settings, outside, storage, delivery, clock)
     reader = TokenReader(outside.wallet_node.reads_of, clock, TransferFeeMeter(clock))
     catalogue, policy = token_catalogue.token_catalogue(settings), factories.token_policy(settings)
-    price = QuotePrice(
-        chain=outside.chain,
-        prices=outside.prices,
-        sources=outside.sources,
-        pauses=SourcePauses(storage.paused_sources, outside.sources, clock),
-        tokens=policy,
-        clock=clock,
-        soft_s=settings.quotes.soft_deadline_s,
-        hard_s=settings.quotes.hard_deadline_s,
-    )
+    price = _quote_price(settings, outside, storage, clock)
     inclusion = GetInclusion(InclusionStore(storage.database), outside.relays, clock)
     return UseCases(
         quote_swap=_quote_swap(settings, outside, storage, price),
@@ -272,6 +264,7 @@ def _use_cases(
         rpc_send=SendRawTransaction(core, _match(settings, outside, storage, clock)),
         rpc_orders=WalletOrders(storage.orders),
         webhooks=webhooks.make_manager(settings, storage, outside.webhooks.requested, clock),
+        watches=ManageWatches(storage.watches, price, outside.chain.time),
         events=feed,
         list_tokens=ListTokens(catalogue, reader, policy),
         balances=GetBalances(reader, factories.chosen_routers(settings)),
@@ -280,6 +273,21 @@ def _use_cases(
         authenticate=Authenticate(storage.keys, clock),
         rate=storage.rates,
         guesses=storage.guesses,
+    )
+
+
+def _quote_price(
+    settings: Settings, outside: ExternalServices, storage: Storage, clock: Clock
+) -> QuotePrice:
+    return QuotePrice(
+        chain=outside.chain,
+        prices=outside.prices,
+        sources=outside.sources,
+        pauses=SourcePauses(storage.paused_sources, outside.sources, clock),
+        tokens=factories.token_policy(settings),
+        clock=clock,
+        soft_s=settings.quotes.soft_deadline_s,
+        hard_s=settings.quotes.hard_deadline_s,
     )
 
 

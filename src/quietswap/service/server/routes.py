@@ -8,6 +8,7 @@ from quietswap.service.orders import http_statistics, http_wrap
 from quietswap.service.quoting import http as quotes
 from quietswap.service.tokens import http as tokens
 from quietswap.service.wallet_rpc import http as rpc
+from quietswap.service.watches import http as watches
 from quietswap.service.webhooks import http as webhooks
 
 OPERATIONS = (
@@ -33,6 +34,9 @@ OPERATIONS = (
     webhooks.webhook_delete,
     webhooks.webhook_test,
     webhooks.webhook_deliveries,
+    watches.watch_create,
+    watches.watch_list,
+    watches.watch_delete,
     tokens.token_price,
     tokens.token_list,
     tokens.token_balances,

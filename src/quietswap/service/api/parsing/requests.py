@@ -64,23 +64,24 @@ def parse_swap_amounts(query: Mapping[str, str]) -> tuple[Address, Address, int]
 
     Raises InvalidTokenAddress, NativeEthNotSupported, InvalidAmount.
     """
-    return *parse_pair(query), _amount_of(query, "sellAmount")
+    return *parse_pair(query), parse_amount(query, "sellAmount")
 
 
 def _swap_amount(query: Mapping[str, str]) -> int | AtLeast:
     """Return `sellAmount`, or `minBuyAmount` in its place."""
     least = query.get("minBuyAmount")
     if least is None:
-        return _amount_of(query, "sellAmount")
+        return parse_amount(query, "sellAmount")
     if query.get("sellAmount"):
         reason = "sellAmount is given, too: name exactly one of the two"
         raise errors.InvalidParameter(
             parameter="minBuyAmount", provided=shown(least), reason=reason
         )
-    return AtLeast(_amount_of(query, "minBuyAmount"))
+    return AtLeast(parse_amount(query, "minBuyAmount"))
 
 
-def _amount_of(query: Mapping[str, str], field: str) -> int:
+def parse_amount(query: Mapping[str, str], field: str) -> int:
+    """Return an amount in smallest units. Raises InvalidAmount, also if it is missing."""
     if not (text := query.get(field)):
         reason = "it is missing or empty"
         raise errors.InvalidAmount(field=field, provided="", reason=reason)
