@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator, FormatChecker
 
-from quietswap.rules.watches import WATCH_MET
+from quietswap.rules.webhooks.webhook import WATCH_MET
 from quietswap.service.orders import tax_tables
 from quietswap.service.server.openapi import document, error_name
 

@@ -8,7 +8,8 @@ import pytest
 from quietswap.rules.amounts import UINT256_MAX
 from quietswap.rules.clients import ApiKey, Client
 from quietswap.rules.quotes.request import IndicativePriceRequest
-from quietswap.rules.watches import WATCH_MET, Watch, WatchCondition, WatchState
+from quietswap.rules.watches import Watch, WatchCondition, WatchState
+from quietswap.rules.webhooks.webhook import WATCH_MET
 from quietswap.service.storage.event_rows import StoredWatchEvent
 from quietswap.service.storage.events import EventSpan
 from quietswap.service.storage.factory import Storage

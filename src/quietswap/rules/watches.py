@@ -5,8 +5,6 @@ from enum import StrEnum
 
 from quietswap.rules.quotes.request import IndicativePriceRequest
 
-WATCH_MET = "watch.met"
-"""The event type of a watch that is met."""
 MOST_OPEN = 20
 """Open watches of one client."""
 LONGEST_S = 30 * 86_400

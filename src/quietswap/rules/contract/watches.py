@@ -14,7 +14,8 @@ from quietswap.rules.contract.requests import (
     WholeNumber,
 )
 from quietswap.rules.tokens.token import WETH
-from quietswap.rules.watches import LONGEST_S, WATCH_MET, WatchCondition, WatchState
+from quietswap.rules.watches import LONGEST_S, WatchCondition, WatchState
+from quietswap.rules.webhooks.webhook import WATCH_MET
 from quietswap.rules.wire import (
     AddressText,
     AmountText,

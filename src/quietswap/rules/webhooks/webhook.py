@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from quietswap.rules.orders.order_changes import OrderChange
-from quietswap.rules.watches import WATCH_MET
 
 
 class WebhookState(StrEnum):
@@ -19,6 +18,8 @@ class DisabledReason(StrEnum):
     """All tries of one event failed."""
 
 
+WATCH_MET = "watch.met"
+"""The event type of a watch that is met."""
 EVENT_TYPES = (*(change.value for change in OrderChange), WATCH_MET)
 """The types of the events of a client, which a webhook may choose."""
 TEST = "webhook.test"

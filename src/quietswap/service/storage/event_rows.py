@@ -13,7 +13,8 @@ from quietswap.rules.orders.order import Order, OrderEvent
 from quietswap.rules.orders.order_changes import OrderChange, change_by
 from quietswap.rules.orders.order_views import OrderView
 from quietswap.rules.tx.address import Address
-from quietswap.rules.watches import WATCH_MET, Watch
+from quietswap.rules.watches import Watch
+from quietswap.rules.webhooks.webhook import WATCH_MET
 from quietswap.service.storage.database import Row, Transaction
 from quietswap.service.storage.event_counters import next_sequence
 from quietswap.service.storage.watch_rows import WATCH_COLUMNS, watch_of
