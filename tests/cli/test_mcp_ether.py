@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from quietswap.cli.mcp.limits import SigningLimits, Spending
 from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.signing import LocalSigner
 from quietswap.cli.output.tokens import ETHER as GAS
+from quietswap.cli.output.tokens import KNOWN
 from quietswap.cli.output.tokens import WETH as WETH_TOKEN
 from quietswap.cli.signed_orders import SignedOrdersFile
 from quietswap.rules.quotes.request import WrapBalances
@@ -273,25 +275,41 @@ async def test_without_a_limit_of_weth_no_ether_is_sold(
     assert node.steps == []
 
 
-async def test_the_gas_of_all_steps_is_within_the_limit_before_the_first(
-    outside: FakeServers, node: EtherChain, local: Local, limits: SigningLimits
+@BOTH
+async def test_the_gas_that_is_told_first_is_enough_for_all_steps(
+    outside: FakeServers,
+    node: EtherChain,
+    local: Local,
+    limits: SigningLimits,
+    request_: dict[str, str],
 ) -> None:
-    async with in_process(outside) as model:
-        told = await call(model, "prepare_swap", **FROM_ETHER)
-    one, whole = told["maxGasCostEth"], told["swapWithEth"]["maxGasCostEth"]
-    assert float(one) < float(whole)
+    """So a trade that begins can end, and none begins with a limit that is below it."""
+    steps = funded(node, request_)
+    most = {GAS: ETHER, WETH_TOKEN: ETHER, KNOWN["USDC"]: 3_000_000_000}
 
     def of(preparer: Preparer) -> LocalSigner:
-        gas = int(float(whole) * ETHER) - 10**9
-        most = replace(limits, limits={GAS: gas, WETH_TOKEN: ETHER})
-        return replace(local(preparer), limits=most)
+        signer = replace(local(preparer), limits=replace(limits, limits=most))
+        node.allowances.clear()
+        return signer
 
-    async with in_process(outside, of, elicitation_callback=Asked("yes")) as model:
-        prepared = await call(model, "prepare_swap", **FROM_ETHER)
-        refused = await refusal(model, "sign_and_submit", prepared_id=prepared["preparedId"])
-    assert refused["error"] == "LIMIT_EXCEEDED"
-    assert "gas of" in refused["message"]
-    assert node.steps == []
+    person = Asked("yes")
+    async with in_process(outside, of, elicitation_callback=person) as model:
+        first = await call(model, "prepare_swap", **request_)
+        told = first["swapWithEth"]["maxGasCostEth"]
+        most[GAS] = int(Decimal(told) * ETHER) - 1
+        refused = await refusal(model, "sign_and_submit", prepared_id=first["preparedId"])
+        assert (refused["error"], node.steps) == ("LIMIT_EXCEEDED", [])
+        most[GAS] += 1
+        trade = None
+        while len(node.steps) < len(steps):
+            again = {"resume_swap": {"trade": trade}} if trade else {"prepare_swap": request_}
+            ((tool, arguments),) = again.items()
+            prepared = await call(model, tool, **arguments)
+            done = await call(model, "sign_and_submit", prepared_id=prepared["preparedId"])
+            trade = done.get("trade")
+        end = await call(model, "resume_swap", trade=trade)
+    assert (end["ok"], node.steps) == (True, steps)
+    assert f"gas, at most {told} ETH" in person.questions[0]
 
 
 async def test_a_step_that_grew_old_keeps_the_terms(

@@ -1,12 +1,15 @@
 """The guards of `quietswap mcp` are the person's: no argument of a tool loosens one."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from quietswap.cli.mcp.limits import SigningLimits
 from quietswap.cli.mcp.prepare import Preparer
 from quietswap.cli.mcp.signing import LocalSigner
+from quietswap.cli.output.tokens import ETHER as GAS
 from quietswap.rules.orders.order import OrderKind, OrderStatus
 from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.tokens.token import NATIVE, WETH
@@ -131,6 +134,28 @@ async def test_the_first_question_of_a_pair_names_its_loss(
     assert "approve " in person.questions[0]
     assert "It may lose: 19.50 % price impact" in person.questions[0]
     assert "at least\n2,985 USDC" in person.questions[0]
+
+
+async def test_an_approval_is_not_signed_if_the_gas_of_its_swap_is_above_the_limit(
+    outside: FakeServers, node: FakeChain, local: Local, limits: SigningLimits
+) -> None:
+    most = {**limits.limits}
+
+    def of(preparer: Preparer) -> LocalSigner:
+        signer = replace(local(preparer), limits=replace(limits, limits=most))
+        node.allowances.clear()
+        return signer
+
+    person = Asked("no")
+    async with in_process(outside, of, elicitation_callback=person) as model:
+        prepared = await call(model, "prepare_swap", **SWAP)
+        told = prepared["maxGasCostOfAllEth"]
+        assert Decimal(told) > Decimal(prepared["maxGasCostEth"])
+        await refusal(model, "sign_and_submit", prepared_id=prepared["preparedId"])
+        most[GAS] = int(Decimal(told) * ETHER) - 1
+        refused = await refusal(model, "sign_and_submit", prepared_id=prepared["preparedId"])
+    assert refused["error"] == "LIMIT_EXCEEDED"
+    assert f"gas, at most {told} ETH" in person.questions[0]
 
 
 @pytest.mark.usefixtures("approved")

@@ -38,9 +38,10 @@ class Prepared:
 
     Of a swap and its approval `kept` is the quote and `loss` what it may lose, by the service's
     figures and by Chainlink's prices at the caller's own node; `approvals` are still to sign. Of a
-    cancel and of a wrap there is their quote. `most_gas_wei` is what a signature may cost: the
-    person is asked for it, and the model is told it. `step` is that of a swap with ETH, which has
-    the tokens `pair`.
+    cancel and of a wrap there is their quote. `most_gas_wei` is what a signature may cost, and
+    `most_gas_of_all` what it and the signatures after it may, of a quote each with fees twice as
+    high: the person is asked for it, and the model is told it. `step` is that of a swap with ETH,
+    which has the tokens `pair`.
     """
 
     kind: Kind
@@ -55,6 +56,7 @@ class Prepared:
     wrap: tuple[wrap_flow.WrapRequest, WrapQuoteResponse] | None = None
     step: ReadyStep | None = None
     pair: trades.Pair | None = None
+    plan: SwapPlan | None = None
     batch: str | None = None
     """What the one transaction of a delegated wallet does, in words."""
 
@@ -62,6 +64,17 @@ class Prepared:
     def max_gas_cost(self) -> int:
         """The most that the gas of this transaction may cost, in wei."""
         return _gas_of(self.transaction)
+
+    @property
+    def most_gas_of_all(self) -> int:
+        if self.plan is None or len(self.plan.steps) == 1:
+            return self.most_gas_wei
+        return max(self.most_gas_wei, sum(map(_with_room, self.plan.gas_costs)))
+
+
+def _with_room(cost: int) -> int:
+    """Return what a transaction may cost that is signed by a newer quote."""
+    return max(cost, min(2 * cost, MAX_FEE_WEI))
 
 
 def _gas_of(transaction: Transaction) -> int:
@@ -136,6 +149,7 @@ class Preparer:
                 kept_quote,
                 plan.loss,
                 count,
+                plan=plan,
             )
         transaction = to_sign(plan.params)
         most_gas = self._most_gas(transaction)
@@ -156,9 +170,8 @@ class Preparer:
             return await self.client.plan(request)
 
     def _most_gas(self, transaction: Transaction) -> int:
-        """Return what a transaction may cost that is signed by a newer quote, if the old one is."""
         cost = _gas_of(transaction)
-        return max(cost, min(2 * cost, MAX_FEE_WEI)) if self.quotes_again else cost
+        return _with_room(cost) if self.quotes_again else cost
 
     async def _begun(self, request: SwapRequest, pair: trades.Pair) -> Prepared:
         """Return the first transaction of a swap with ETH."""
@@ -222,6 +235,7 @@ class Preparer:
             wrap=step.conversion,
             step=step,
             pair=pair,
+            plan=plan,
         )
 
     def _accepted(self, max_loss_percent: Decimal | None) -> Decimal:
@@ -365,6 +379,8 @@ def shown(prepared: Prepared, prepared_id: str) -> dict[str, Any]:
     }
     if prepared.approvals:
         body["approvalsToSign"] = prepared.approvals
+        if prepared.step is None:
+            body["maxGasCostOfAllEth"] = format_units(prepared.most_gas_of_all, 18)
     if prepared.kept is not None and prepared.loss is not None:
         quote = summary(prepared.kept) | {"loss": loss_members(prepared.loss)}
         del quote["inWholeTokens"]["maxGasCostEth"]
@@ -373,5 +389,6 @@ def shown(prepared: Prepared, prepared_id: str) -> dict[str, Any]:
     if prepared.batch is not None:
         body["inOneTransaction"] = prepared.batch
     if prepared.step is not None and prepared.pair is not None:
-        body["swapWithEth"] = trades.members(prepared.step, prepared.pair)
+        of_all = {"maxGasCostEth": format_units(prepared.most_gas_of_all, 18)}
+        body["swapWithEth"] = trades.members(prepared.step, prepared.pair) | of_all
     return body

@@ -307,14 +307,8 @@ def _trade_lines(step: ReadyStep, pair: Pair) -> tuple[str, ...]:
 
 
 def _spendings(prepared: Prepared) -> tuple[Spending, ...]:
-    """Return what is checked and asked for: gas, and what is sold by this or after it.
-
-    Before the first signature of a swap with ETH its gas is that of all.
-    """
-    gas, step = prepared.most_gas_wei, prepared.step
-    if step is not None:
-        gas = max(gas, step.max_gas_left or 0)
-    return (Spending(ETHER, gas), *_sale(prepared))
+    """Return what is checked and asked for: the gas and the sale of this and of what follows."""
+    return (Spending(ETHER, prepared.most_gas_of_all), *_sale(prepared))
 
 
 def _sale(prepared: Prepared) -> tuple[Spending, ...]:

@@ -14,7 +14,6 @@ from quietswap.cli.signed_orders import SignedOrdersFile
 from quietswap.client.flows.finality import SignedOrders
 from quietswap.client.flows.trade import Terms, trade_of
 from quietswap.client.flows.trade_steps import ReadyStep
-from quietswap.rules.amounts import format_units
 
 Pair = tuple[DisplayToken, DisplayToken]
 
@@ -74,6 +73,4 @@ def members(step: ReadyStep, pair: Pair) -> dict[str, Any]:
         ),
     }
     body |= to_sign(step.steps)
-    if (gas := step.max_gas_left) is not None:
-        body["maxGasCostEth"] = format_units(gas, 18)
     return body | ({"trade": step.trade} if step.trade else {})

@@ -100,9 +100,14 @@ class SwapPlan:
         return len(self.steps)
 
     @property
+    def gas_costs(self) -> tuple[int, int, int]:
+        """The most that swap, approvals and conversion may cost in gas, in wei."""
+        return int(self.params.max_gas_cost), self.approval_gas_wei, self.conversion_gas_wei
+
+    @property
     def max_gas_cost(self) -> int:
         """The most that all of them may cost in gas, in wei."""
-        return int(self.params.max_gas_cost) + self.approval_gas_wei + self.conversion_gas_wei
+        return sum(self.gas_costs)
 
     @property
     def fresh_until(self) -> float:

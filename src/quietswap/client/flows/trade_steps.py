@@ -54,13 +54,6 @@ class ReadyStep:
         return to_sign(self.plan.params)
 
     @property
-    def max_gas_left(self) -> int | None:
-        """The most that all of `steps` may cost in gas, in wei; None if the unwrap's is unknown."""
-        if self.plan is None:
-            return int(self.transaction["gas"] * self.transaction["maxFeePerGas"])
-        return self.plan.max_gas_cost if self.plan.steps == self.steps else None
-
-    @property
     def steps(self) -> tuple[Step, ...]:
         """What is left to sign, in order, with this one."""
         if self.plan is None:
