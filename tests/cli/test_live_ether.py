@@ -23,6 +23,7 @@ from quietswap.client import QuietswapClient, node_calls
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.rules.amounts import format_units
 from tests import loopback
+from tests.batches import delegated
 from tests.cli.mcp_sessions import call, over_http, signed_by, variables
 from tests.cli.sandbox_process import ROOT, environment, run_command
 from tests.cli.test_cancel_command import withheld
@@ -108,6 +109,48 @@ def test_a_killed_swap_with_ether_does_nothing_twice(
         assert again.returncode == 0, again.stdout + again.stderr
         assert counted(client, account.address) - before == 3
         assert client.node(node_calls.token_balance(town.tokens["WETH"], account.address)) == 0
+
+
+def signs_in_one(town: SandboxInfo, wallet: str) -> None:
+    code = {"method": "anvil_setCode", "params": [wallet, delegated()]}
+    loopback.post(town.rpc_url, json=funding(wallet) | code).raise_for_status()
+
+
+BATCH = ("--approve", "batch", *FAST)
+
+
+@pytest.mark.parametrize("words", [("1", "ETH", "USDC"), ("1000", "USDC", "ETH")])
+@pytest.mark.parametrize("line", ["batch  ", "order "])
+def test_a_killed_batch_with_ether_is_told_and_not_made_twice(
+    town: SandboxInfo, tmp_path: Path, words: tuple[str, ...], line: str
+) -> None:
+    """The same command is refused until its end was told, also after its block."""
+    account = Account.create()
+    loopback.post(town.rpc_url, json=funding(account.address)).raise_for_status()
+    env = environment(town, 0) | {"XDG_STATE_HOME": str(tmp_path)}
+    env |= {"QUIETSWAP_PRIVATE_KEY": "0x" + bytes(account.key).hex()}
+    if words[1] == "USDC":
+        first = run_command(["swap", "1", "ETH", "USDC", *FAST], env)
+        assert first.returncode == 0, first.stdout + first.stderr
+    signs_in_one(town, account.address)
+    with QuietswapClient(town.base_url, town.api_key, rpc_url=town.rpc_url) as client:
+        before = counted(client, account.address)
+        kill_at(line, ["swap", *words, *BATCH], env)
+        if line == "order ":
+            wait_until(lambda: counted(client, account.address) == before + 1)
+        again = run_command(["swap", *words, *BATCH], env)
+        assert again.returncode == 1, again.stdout + again.stderr
+        (resume,) = re.findall(r"^ *quietswap (swap --resume .*)$", again.stdout, re.MULTILINE)
+        end = run_command([*shlex.split(resume), "--json", "--yes"], env)
+        assert end.returncode == 0, end.stdout + end.stderr
+        told = json.loads(end.stdout.splitlines()[-1])
+        assert (told["ok"], list(told["steps"])) == (True, ["batch"])
+        assert int(told["received"]) >= int(told["minimum"])
+        assert counted(client, account.address) == before + 1
+        if words[0] == "1":
+            other = run_command(["swap", *words, *BATCH], env)
+            assert other.returncode == 0, other.stdout + other.stderr
+            assert counted(client, account.address) == before + 2
 
 
 def ready_url(log: Path) -> str:

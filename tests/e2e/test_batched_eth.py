@@ -334,6 +334,10 @@ async def test_the_tools_sign_once_in_each_direction(desk: ApiClient) -> None:
                 model, "follow_order", order_id=placed["orderId"], wait_seconds=MOST_WAIT_S
             )
             assert (end["final"], end["outcome"]) == (True, "mined")
+            refused = await model.call_tool("prepare_swap", request | {"batch": True})
+            assert refused.structured_content["error"] == "UnfinishedTrade"
+            told = await call(model, "resume_swap", trade=placed["trade"])
+            assert (told["final"], told["ok"], list(told["steps"])) == (True, True, ["batch"])
             assert count(desk, wallet) == used + 1
             fee = int(end["reportedByService"]["feePaidWei"])
             moved = -SOLD if sell == "ETH" else int(prepared["quote"]["minBuyAmount"])
@@ -341,7 +345,7 @@ async def test_the_tools_sign_once_in_each_direction(desk: ApiClient) -> None:
             assert f"in one transaction of the wallet: {steps}" in person.questions[-1]
         assert limits.spent(KNOWN["WETH"]) == SOLD
         more = await call(model, "prepare_swap", **request | {
-            "sell": "ETH", "buy": "USDC", "amount": "0.1"}, batch=True)  # fmt: skip
+            "sell": "ETH", "buy": "USDC", "amount": "0.1"}, batch=True, new_trade=True)  # fmt: skip
         refusal = await model.call_tool("sign_and_submit", {"prepared_id": more["preparedId"]})
     assert refusal.structured_content["error"] == "LIMIT_EXCEEDED"
     assert len(person.questions) == 2

@@ -303,7 +303,7 @@ class Methods:
         the caller's own node contradicts the final status; AfterSubmission when the service refuses
         or fails after it received the signed bytes.
         """
-        flow = ether_swap.swap_only if request.conversion else swap_flow.swap
+        flow = ether_swap.swap_only if request.has_ether else swap_flow.swap
         return flow(request, signer, self.polling, watch, self.orders, has_node=self._has_node)
 
     @_Method

@@ -158,7 +158,7 @@ def swap(
             new_trade=new,
             **amounts,
         )
-        if request.conversion is not None:
+        if request.has_ether:
             EtherSwapRun(context, client, signer, yes=yes)(request, *pair, resume)
         else:
             SwapRun(context, client, signer, yes=yes)(request, *pair)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import click
+from rich.console import RenderableType
 from rich.text import Text
 
 from quietswap.cli.flows.swap import AGAIN, SwapRun
@@ -15,15 +16,21 @@ from quietswap.cli.output import swap_result
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.quote import facts
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
+from quietswap.cli.signed_orders import SignedOrdersFile
 from quietswap.client import SubmittedTransaction, SwapRequest, TradeStep
-from quietswap.client.errors import ClientError, QuoteDeclined, UnfinishedTrade
+from quietswap.client.errors import ClientError, NonceMismatch, QuoteDeclined, UnfinishedTrade
 from quietswap.client.flows import ether_swap
 from quietswap.client.flows.effects import Flow
 from quietswap.client.flows.ether_swap import TradeResult
 from quietswap.client.flows.swap import Event
 from quietswap.client.flows.trade import Step, Terms, Trade, progress, trade_of
 
-_DONE: dict[Step, str] = {"wrap": "wrapped", "swap": "swapped", "unwrap": "unwrapped"}
+_DONE: dict[Step, str] = {
+    "wrap": "wrapped",
+    "swap": "swapped",
+    "unwrap": "unwrapped",
+    "batch": "swapped",
+}
 _AGAIN = {
     "open": "is open: it is waited for, and not signed again",
     "unshown": "was signed before, and neither the service nor your node shows it: it is signed"
@@ -56,7 +63,10 @@ class EtherSwapRun(SwapRun):
 
         An unfinished trade of the same pair is gone on with if the person wants it.
         """
-        with self._alone(request, sell, buy, begins=tx_hash is None):
+        orders = self._client.orders
+        assert isinstance(orders, SignedOrdersFile)
+        begins = tx_hash is None and not request.new_trade
+        with orders.swap_with_ether(request.wallet, begins=begins):
             self._begin(request, sell, buy, tx_hash)
 
     def _begin(
@@ -116,6 +126,10 @@ class EtherSwapRun(SwapRun):
     def _follow(self, call: Callable[[], TradeResult]) -> TradeResult:
         try:
             return self._run(call)
+        except NonceMismatch:
+            if not (self._request.batch and self._queues()):
+                raise
+            return self._run(call)
         except (click.ClickException, click.Abort):
             self._leave("Not signed")
             raise
@@ -125,12 +139,19 @@ class EtherSwapRun(SwapRun):
         self._context.result((swap_result.machine(swap) if swap else {}) | body)
         self._context.screen.print()
         if swap is not None:
-            self._context.screen.print(
-                swap_result.report(swap, self._buy, accepted=result.terms.at_least)
-            )
+            inside = int(swap.quote.min_buy_amount) if _leaves_weth(result.terms) else None
+            accepted = result.terms.at_least
+            text = swap_result.report(swap, self._buy, unwrapped=inside, accepted=accepted)
+            self._context.screen.print(text)
         elif result.received is not None:
-            rows = ("received", result.received), ("minimum", result.terms.at_least)
-            self._context.screen.print(facts(*((name, self._buy.show(n)) for name, n in rows)))
+            least = self._buy.show(result.terms.at_least)
+            rows: list[tuple[str, RenderableType]] = [
+                ("received", self._buy.show(result.received)),
+                ("minimum", least),
+            ]
+            if _leaves_weth(result.terms):
+                rows.insert(1, ("of it", f"at least {least}, and the rest WETH"))
+            self._context.screen.print(facts(*rows))
         if result.succeeded:
             return
         self._leave("Not finished")
@@ -199,7 +220,8 @@ class EtherSwapRun(SwapRun):
             self._context.again("unwrap", amount, *typed_options("raw", *SIGNING))
 
     def _print_resume(self, trade: str) -> None:
-        self._context.again("swap", "--resume", trade, *typed_options(*_RESUMED, *SIGNING))
+        names = [each for each in _RESUMED if not (self._request.batch and each == "approve")]
+        self._context.again("swap", "--resume", trade, *typed_options(*names, *SIGNING))
 
     def _number(self, wei: int) -> str:
         return self._weth.number(wei).replace(",", "")
@@ -242,3 +264,8 @@ class EtherSwapRun(SwapRun):
         else:
             self._open = event.sent if event.state in ("open", "unshown") else None
             self._progress.say(f"{event.step:<10} {_AGAIN[event.state]}", "yellow")
+
+
+def _leaves_weth(terms: Terms) -> bool:
+    """Whether only the minimum of what is bought is ETH: a batch unwraps no more."""
+    return terms.is_batched and terms.conversion == "unwrap"

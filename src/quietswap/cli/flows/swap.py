@@ -15,7 +15,6 @@ from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
 from quietswap.cli.output.order_end import shown_state
 from quietswap.cli.output.order_progress import final_text
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
-from quietswap.cli.signed_orders import SignedOrdersFile
 from quietswap.client import OutcomeWatch, SwapPlan, SwapRequest, SwapSimulation, errors, node_calls
 from quietswap.client.errors import ApiError, ClientError
 from quietswap.client.flows.approvals import ApprovalSent, Approved
@@ -65,38 +64,21 @@ class SwapRun(SigningFlow):
     def __call__(self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken) -> None:
         """Swap; the exit codes are those of `quietswap.cli.output.exit_codes`."""
         self._take(request, sell, buy)
-        with self._alone(request, sell, buy, begins=True):
-            try:
-                result = self._run(self._swapped)
-            except errors.NonceMismatch:
-                if not self._queues():
-                    raise
-                result = self._run(self._swapped)
+        try:
+            result = self._run(self._swapped)
+        except errors.NonceMismatch:
+            if not self._queues():
+                raise
+            result = self._run(self._swapped)
         self._context.result(swap_result.machine(result))
         self._context.screen.print()
-        self._context.screen.print(swap_result.report(result, self._buy, unwrapped=self._unwrapped))
+        self._context.screen.print(swap_result.report(result, self._buy))
         if result.may_be_mined:
             self._leave("Not decided by any block")
             self._retry(_params(result.quote).nonce)
             raise click.exceptions.Exit(UNDECIDED)
         if not result.succeeded:
             raise click.exceptions.Exit(SHORT if result.fell_short else REFUSED)
-
-    def _alone(
-        self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken, *, begins: bool
-    ) -> contextlib.AbstractContextManager[None]:
-        """Return what guards a swap with ETH, in one transaction or several, against a second."""
-        if ETHER not in (sell, buy):
-            return contextlib.nullcontext()
-        orders = self._client.orders
-        assert isinstance(orders, SignedOrdersFile)
-        return orders.swap_with_ether(request.wallet, begins=begins and not request.new_trade)
-
-    @property
-    def _unwrapped(self) -> int | None:
-        """What the transaction of the newest plan unwraps, in wei; None if it is not part of it."""
-        is_unwrap = self._newest.request.batch_conversion == "unwrap"
-        return int(self._newest.quote.min_buy_amount) if is_unwrap else None
 
     def _take(self, request: SwapRequest, sell: DisplayToken, buy: DisplayToken) -> None:
         """Take what to swap, and ask on the terminal what the flow asks."""

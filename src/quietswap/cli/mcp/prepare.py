@@ -20,7 +20,6 @@ from quietswap.client.flows.approvals import publish
 from quietswap.client.flows.effects import Flow
 from quietswap.client.flows.quote_checks import MAX_FEE_WEI, Approval
 from quietswap.client.flows.swap_plan import SwapPlan
-from quietswap.client.flows.trade import require_none_unfinished
 from quietswap.client.flows.trade_steps import ReadyStep, first_approval
 from quietswap.client.signing import Transaction, hash_of, sign, to_sign
 from quietswap.rules.amounts import BPS, format_units
@@ -77,6 +76,13 @@ def _with_room(cost: int) -> int:
     return max(cost, min(2 * cost, MAX_FEE_WEI))
 
 
+def _inside(plan: SwapPlan | None) -> str | None:
+    """Return in words what the transaction of a batched plan does."""
+    if plan is None or not plan.is_batched:
+        return None
+    return batch_steps(plan.request.batch_conversion)
+
+
 def _gas_of(transaction: Transaction) -> int:
     return int(transaction["gas"] * transaction["maxFeePerGas"])
 
@@ -131,9 +137,9 @@ class Preparer:
         most = self._accepted(max_loss_percent)
         approval: Approval = "exact" if self.has_node or request.batch else "never"
         swap_request = replace(request, approval=approval, max_loss_percent=most)
-        if request.conversion is not None:
+        if request.has_ether:
             return await self._begun(swap_request, (sell, buy))
-        plan = await self._planned(swap_request)
+        plan = await self.client.plan(swap_request)
         plan.require()
         self._require_price(plan)
         kept_quote = KeptQuote(plan.quote, request, sell, buy, self.monotonic())
@@ -153,21 +159,10 @@ class Preparer:
             )
         transaction = to_sign(plan.params)
         most_gas = self._most_gas(transaction)
-        inside = batch_steps(plan.request.batch_conversion) if plan.is_batched else None
         return Prepared(
             "swap", transaction, request.wallet, kept_quote.at, most_gas, kept_quote, plan.loss,
-            batch=inside,
+            batch=_inside(plan),
         )  # fmt: skip
-
-    async def _planned(self, request: SwapRequest) -> SwapPlan:
-        """Return the plan of a swap; a batch with ETH begins none beside an unfinished swap."""
-        if request.in_weth.batch_conversion is None:
-            return await self.client.plan(request)
-        orders, polling = self.client.orders, self.client.polling
-        with trades.alone(orders, request.wallet, begins=not request.new_trade):
-            if self.has_node and not request.new_trade:
-                await self.client.run(require_none_unfinished(request, orders, polling))
-            return await self.client.plan(request)
 
     def _most_gas(self, transaction: Transaction) -> int:
         cost = _gas_of(transaction)
@@ -220,7 +215,8 @@ class Preparer:
 
     def _of_step(self, step: ReadyStep, pair: trades.Pair) -> Prepared:
         """Return what a step of a swap with ETH has to sign."""
-        kind: Kind = "approval" if step.approval is not None else step.next.step
+        next_kind: Kind = "swap" if step.next.step == "batch" else step.next.step
+        kind = "approval" if step.approval is not None else next_kind
         plan, at, transaction = step.plan, self.monotonic(), step.transaction
         is_renewed = kind in ("swap", "wrap")
         return Prepared(
@@ -236,6 +232,7 @@ class Preparer:
             step=step,
             pair=pair,
             plan=plan,
+            batch=_inside(plan),
         )
 
     def _accepted(self, max_loss_percent: Decimal | None) -> Decimal:

@@ -1,5 +1,6 @@
 """A swap that sells or buys ETH: wrap, approve and swap, or approve, swap and unwrap, as one trade.
 
+A delegated wallet does all of it in one transaction, a batch, which is a trade of one step.
 The caller accepts one plan. Each step is signed within its terms, after the block of the step
 before, and recorded before it is submitted: `resume` goes on after any interruption.
 """
@@ -172,7 +173,7 @@ class _Run:
                 yield from awaited(step, self.polling, self.watch, must_be_mined=was_signed_here)
                 continue
             self.signed.add(step.step)
-            if step.step == "swap":
+            if step.step in ("swap", "batch"):
                 yield from self._swap(step, plan)
             elif step.step == "unwrap":
                 yield from self._unwrap(step)
@@ -261,7 +262,7 @@ class _Run:
             self.orders,
             approvals=approvals,
             has_node=True,
-            record=self._record("swap"),
+            record=self._record(step.step),
         )
 
 
@@ -285,7 +286,7 @@ def awaited(
 ) -> Flow[None]:
     """Wait for what is open. Raises what ended it, or only that it is still open."""
     assert step.sent is not None
-    if step.order_id is not None and step.step == "swap":
+    if step.order_id is not None and step.step in ("swap", "batch"):
         end = yield from outcome.end_of_order(
             step.order_id, step.sent, polling, watch, has_node=True
         )

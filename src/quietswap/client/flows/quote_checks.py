@@ -155,6 +155,11 @@ class SwapRequest:
         return None if self.batch else self._ether
 
     @property
+    def has_ether(self) -> bool:
+        """Whether it sells or buys ETH, in one transaction or several."""
+        return self._ether is not None
+
+    @property
     def _ether(self) -> WrapOperation | None:
         if self.sell_token == ETH:
             return "wrap"

@@ -24,7 +24,7 @@ from quietswap.client.flows.polling import (
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.flows.simulation import SwapSimulation
 from quietswap.client.flows.swap_plan import SwapPlan
-from quietswap.client.flows.trade import TradeStep, require_none_unfinished
+from quietswap.client.flows.trade import TradeStep
 from quietswap.client.signing import Signer, hash_of, require_same, sign, to_sign
 from quietswap.rules.contract import requests
 from quietswap.rules.contract.orders import (
@@ -227,12 +227,9 @@ def swap(
 
     Raises Forbidden before anything is signed if the key may not trade. Raises StatusContradiction
     when the caller's own node contradicts the final status of the order, and AfterSubmission when
-    the service refuses or fails after it received the signed bytes. Raises UnfinishedTrade for a
-    batch with ETH, as `ether_swap.swap` does.
+    the service refuses or fails after it received the signed bytes.
     """
     yield from require_trade_scope(polling)
-    if has_node and request.batch and not request.new_trade:
-        yield from require_none_unfinished(request, orders, polling)
     plan, approvals = yield from approved_plan(
         request, signer, polling, watch, orders, has_node=has_node
     )

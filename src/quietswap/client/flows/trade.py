@@ -27,8 +27,11 @@ from quietswap.client.flows.swap_plan import SwapPlan
 from quietswap.rules.tokens.token import ETH, WETH
 from quietswap.rules.wire import WrapOperation
 
-Step = Literal["wrap", "swap", "unwrap"]
-"""A recorded step. An approval is none: its allowance at the caller's own node tells it."""
+Step = Literal["wrap", "swap", "unwrap", "batch"]
+"""A recorded step. An approval is none: its allowance at the caller's own node tells it.
+
+A batch does all of a trade in one transaction.
+"""
 StepState = Literal["unsigned", "open", "unshown", "reverted", "replaced"]
 
 
@@ -44,6 +47,7 @@ class Terms:
     buy_token: str
     sell_amount: int
     at_least: int
+    is_batched: bool = False
 
     @property
     def conversion(self) -> WrapOperation:
@@ -52,6 +56,8 @@ class Terms:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The recorded steps, in order."""
+        if self.is_batched:
+            return ("batch",)
         return ("wrap", "swap") if self.conversion == "wrap" else ("swap", "unwrap")
 
     def swap_request(self, limits: SwapRequest, nonce: int | None = None) -> SwapRequest:
@@ -60,15 +66,19 @@ class Terms:
         It has half of their slippage: the other half is for what the price lost since the terms
         were accepted. A fresh quote with all of it would be below their minimum after any loss.
         """
+        sell, buy = self.sell_token, self.buy_token
         return replace(
             limits,
-            sell_token=in_weth(self.sell_token),
-            buy_token=in_weth(self.buy_token),
+            sell_token=sell if self.is_batched else in_weth(sell),
+            buy_token=buy if self.is_batched else in_weth(buy),
             sell_amount=self.sell_amount,
             max_sell=None,
             at_least=self.at_least,
             slippage_bps=max(1, limits.slippage_bps // 2),
             nonce=nonce,
+            any_nonce=False,
+            batch=self.is_batched,
+            approval="exact" if self.is_batched else limits.approval,
         )
 
     def plan_request(self, limits: SwapRequest) -> SwapRequest:
@@ -85,6 +95,7 @@ def terms_of(plan: SwapPlan, request: SwapRequest) -> Terms:
         request.buy_token,
         int(plan.quote.sell_amount),
         int(plan.quote.min_buy_amount),
+        plan.is_batched,
     )
 
 
@@ -122,6 +133,7 @@ def trade_of(orders: SignedOrders, tx_hash: str) -> Trade:
         first.buy_token or "",
         first.sell_amount,
         first.at_least,
+        first.what == "the batch",
     )
     return Trade(first.tx_hash, terms, tuple(sent))
 
@@ -135,7 +147,9 @@ def record_step(
     """
     trade = trade or sent.tx_hash
     sent = replace(sent, trade=trade, buy_token=terms.buy_token, at_least=terms.at_least)
-    if step == "wrap":
+    if step == "batch":
+        sent = replace(sent, what="the batch")
+    if step in ("wrap", "batch"):
         sent = replace(sent, sell_token=terms.sell_token, sell_amount=terms.sell_amount)
     record(orders, sent)
     return sent
@@ -175,7 +189,8 @@ class Progress:
 
     def received(self, terms: Terms) -> int | None:
         """Return what the swap brought, in smallest units, by the own node; None before it."""
-        if (receipt := self.mined.get("swap")) is None:
+        receipt = self.mined.get("batch" if terms.is_batched else "swap")
+        if receipt is None:
             return None
         return node_calls.received(receipt, in_weth(terms.buy_token), terms.wallet)
 

@@ -58,7 +58,8 @@ class ReadyStep:
         """What is left to sign, in order, with this one."""
         if self.plan is None:
             return ("unwrap",)
-        unwraps = self.terms.conversion == "unwrap" and self.plan.conversion is None
+        is_last = self.plan.conversion is None and not self.plan.is_batched
+        unwraps = self.terms.conversion == "unwrap" and is_last
         return *self.plan.steps, *(("unwrap",) if unwraps else ())
 
 
@@ -131,7 +132,7 @@ def ready_step(
         return (yield from _converting(ready, "unwrap", wei, polling))
     if plan is None:
         request = terms.plan_request(limits)
-        if following.step == "swap":
+        if following.step in ("swap", "batch"):
             request = terms.swap_request(limits, following.nonce)
         plan = yield from swap_plan(request, polling, lambda _: None, orders, has_node=True)
         plan.require()
