@@ -106,6 +106,7 @@ def recorded(order: Order) -> OrderView:
         nonce=str(order.nonce),
         reference=str(block.reference.amount) if block and block.reference else None,
         reference_wei=str(block.reference.value_wei) if block and block.reference else None,
+        conversion=order.conversion,
     )
 
 

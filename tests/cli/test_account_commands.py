@@ -15,11 +15,11 @@ from quietswap.rules.orders.order_views import OrderPage
 from quietswap.rules.tokens.token import NATIVE, WETH, WrapOperation
 from tests.api.scripted_tokens import ROUTER
 from tests.cli.conftest import Quietswap
-from tests.client.fake_chain import FakeChain
+from tests.client.fake_chain import FakeChain, transfer
 from tests.client.fake_servers import ETHER, WALLET, FakeService, ok, placed, refused, wrap_answer
 from tests.client.test_polling import at
 from tests.response_json import orders
-from tests.stored_orders import USDC, listed, recorded
+from tests.stored_orders import USDC, inclusion, listed, recorded
 
 UNKNOWN = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984"
 
@@ -271,6 +271,36 @@ def test_every_client_command_speaks_json_and_says_where(quietswap: Quietswap, n
     assert found is not None
     options = {option for parameter in found.params for option in parameter.opts}
     assert {"--json", "--url", "--api-key", "--api-key-file", "--rpc-url", "--raw"} <= options
+
+
+@pytest.mark.parametrize("has_node", [True, False])
+@pytest.mark.parametrize("conversion", ["wrap", "unwrap"])
+def test_the_ether_of_a_batch_is_no_weth(
+    quietswap: Quietswap,
+    service: FakeService,
+    node: FakeChain,
+    environment: dict[str, str | None],
+    conversion: str,
+    has_node: bool,
+) -> None:
+    pair = (WETH, USDC) if conversion == "wrap" else (USDC, WETH)
+    batch = placed(
+        OrderStatus.CONFIRMED, conversion=conversion, sell_token=pair[0], buy_token=pair[1],
+        sell_amount=10**17, min_buy_amount=3 * 10**16,
+    )  # fmt: skip
+    batch = replace(batch, inclusion=inclusion(received=35 * 10**15))
+    node.logs = [transfer(pair[1], ROUTER, WALLET, 35 * 10**15)]
+    node.mine(batch.tx_hash)
+    node.receipts[batch.tx_hash]["from"] = WALLET
+    service.next("status", ok(orders.order_status_response(recorded(batch))))
+    if not has_node:
+        environment["QUIETSWAP_RPC_URL"] = None
+    shown = " ".join(quietswap("history", "--order", "ord_1").output.split())
+    if conversion == "wrap":
+        assert "sell 0.1 ETH" in shown
+        return
+    assert "at least 0.03 ETH" in shown
+    assert "received 0.03 ETH, and 0.005 WETH" in shown
 
 
 def test_native_ether_needs_no_node(

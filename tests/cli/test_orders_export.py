@@ -24,7 +24,7 @@ from quietswap.service.orders import exported_orders
 from tests.manual_clock import ManualClock
 from tests.patient import open_storage
 from tests.signing import WALLET
-from tests.stored_orders import NOW_MS, inclusion, order
+from tests.stored_orders import NOW_MS, USDC, inclusion, order
 
 DAY_MS = 86_400_000
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -57,12 +57,16 @@ ORDERS = [
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("export")
+    return filled(tmp_path_factory.mktemp("export"), *ORDERS)
+
+
+def filled(folder: Path, *orders: Order) -> Path:
+    """Return the settings of a database with these orders."""
     url = f"sqlite:///{folder}/orders.db"
 
     async def fill() -> None:
         storage = await open_storage(url, clock=ManualClock())
-        for each in ORDERS:
+        for each in orders:
             line = OrderEvent(each.order_id, 0, "posted", None, each.status, "test")
             await storage.orders.add(each, line)
         for number in (1, 2):
@@ -178,6 +182,26 @@ def test_show_has_what_arrived_and_what_it_cost(settings: Path) -> None:
     assert found["source"] == "velora"
     text = run(settings, "show", wrap.order_id).stdout
     assert "receivedAmount     0.000000002999 ETH" in text
+
+
+@pytest.mark.parametrize("conversion", ["wrap", "unwrap"])
+def test_show_names_the_ether_of_a_batch(tmp_path: Path, conversion: str) -> None:
+    pair = (WETH, USDC) if conversion == "wrap" else (USDC, WETH)
+    batch = made(
+        OrderKind.SWAP, 1, conversion=conversion, sell_token=pair[0], buy_token=pair[1],
+        sell_amount=10**17, min_buy_amount=3 * 10**16, inclusion=inclusion(received=35 * 10**15),
+    )  # fmt: skip
+    settings = filled(tmp_path, batch)
+    found = json.loads(run(settings, "show", batch.order_id, "--json").stdout)
+    text = run(settings, "show", batch.order_id).stdout
+    assert found["conversion"] == conversion
+    if conversion == "wrap":
+        assert found["unwrapped"] is None
+        assert "sellAmount         0.1 ETH" in text
+        return
+    assert (found["unwrapped"], found["receivedAmount"]) == (str(3 * 10**16), str(35 * 10**15))
+    assert "minBuyAmount       0.03 ETH" in text
+    assert "receivedAmount     0.03 ETH, and 0.005 WETH" in text
 
 
 def test_key_id_is_for_programs_only_and_is_the_client(settings: Path) -> None:

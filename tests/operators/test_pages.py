@@ -19,7 +19,7 @@ from quietswap.rules.orders.order import Inclusion, Order, OrderKind, OrderStatu
 from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.tx.address import Address
 from tests.operators.conftest import Office
-from tests.storage.examples import BUY, OTHER_WALLET, SELL, WALLET, an_event, an_order
+from tests.storage.examples import BUY, OTHER_WALLET, SELL, T0, WALLET, an_event, an_order
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202eevil&amp;"
 SEEN = re.compile(
@@ -66,6 +66,21 @@ async def test_an_unwrap_is_called_so(
     table = text_of(await desk.get("/operator/orders"))
     assert f"{order.order_id} {action} " in table
     assert f"kind {action} " in text_of(await desk.get(f"/operator/orders/{order.order_id}"))
+
+
+async def test_the_ether_of_a_batch_is_no_weth(office: Office, desk: httpx.AsyncClient) -> None:
+    block = Inclusion(7, "0x" + "0" * 64, 21_000, 10**9, T0, True, received=35 * 10**15)
+    bought = stored_at(
+        office, 1, conversion="unwrap", sell_token=BUY, buy_token=WETH, inclusion=block,
+        status=OrderStatus.CONFIRMED, buy_amount=4 * 10**16, min_buy_amount=3 * 10**16,
+    )  # fmt: skip
+    sold = stored_at(office, 2, conversion="wrap", sell_amount=10**17)
+    await add(office, bought, sold)
+    page = text_of(await desk.get(f"/operator/orders/{bought.order_id}"))
+    assert "promised 0.04 ETH" in page
+    assert "at least 0.03 ETH" in page
+    assert "received 0.03 ETH, and 0.005 WETH" in page
+    assert "sells 0.1 ETH" in text_of(await desk.get(f"/operator/orders/{sold.order_id}"))
 
 
 async def test_orders_are_found_by_everything_that_names_them(

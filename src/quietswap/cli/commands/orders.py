@@ -13,15 +13,16 @@ from quietswap.cli.options.operator import OperatorContext, members, operator_co
 from quietswap.cli.options.times import SINCE, since_option
 from quietswap.cli.order_export import write_orders
 from quietswap.cli.order_tokens import amount_text, tokens_at
-from quietswap.cli.output.tokens import wallet_address
+from quietswap.cli.output.tokens import ETHER, DisplayToken, in_parts, wallet_address
 from quietswap.rules.amounts import difference_bps
 from quietswap.rules.chain.records import NodeUnavailable
 from quietswap.rules.contract.exports import FORMATS
 from quietswap.rules.foreign_text import visible
 from quietswap.rules.orders.export import ExportFilter
-from quietswap.rules.orders.new_order import action_of
+from quietswap.rules.orders.new_order import action_of, unwrapped_of, with_ether
 from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.rules.time_units import HOUR_S, MINUTE_S
+from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tx.address import Address
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.storage.factory import Storage
@@ -135,10 +136,8 @@ def show(context: OperatorContext, order: str) -> None:
     pair = (("sell", tokens.get(found.sell_token)), ("buy", tokens.get(found.buy_token)))
     units = {name: members(each, "symbol", "decimals") if each else None for name, each in pair}
     body = {**row, "tokens": units, "events": [_event(event) for event in events]}
-    row["sellAmount"] = amount_text(found.sell_amount, found.sell_token, tokens)
-    row["minBuyAmount"] = amount_text(found.min_buy_amount, found.buy_token, tokens)
-    if found.inclusion is not None and found.inclusion.received is not None:
-        row["receivedAmount"] = amount_text(found.inclusion.received, found.buy_token, tokens)
+    row |= _amounts(found, tokens)
+    del row["unwrapped"]  # it is in receivedAmount
     del row["keyId"]  # for programs only: it repeats clientId
     row["kind"] = row.pop("action")
     lines = [f"{name:18} {value if value is not None else '-'}" for name, value in row.items()]
@@ -213,6 +212,7 @@ def _row(order: Order) -> dict[str, Any]:
         **members(order, "tx_hash", "wallet", "nonce", "sell_token", "buy_token"),
         "sellAmount": str(order.sell_amount),
         "minBuyAmount": str(order.min_buy_amount),
+        "conversion": order.conversion,
         **members(order, "tier", "attempts"),
         "createdAt": _time(order.created_at_ms),
         "expiresAt": _time(order.expires_at_ms),
@@ -232,10 +232,11 @@ def _result(order: Order) -> dict[str, Any]:
     is_comparable = (
         received is not None and block is not None and block.succeeded and order.buy_amount
     )
-    refund = None if block is None else block.refund
+    refund, ether = None if block is None else block.refund, unwrapped_of(order)
     return {
         "source": order.source,
         "receivedAmount": None if received is None else str(received),
+        "unwrapped": None if ether is None else str(ether),
         "receivedReason": None if block is None else block.received_issue,
         "toPromiseBps": difference_bps(received or 0, order.buy_amount) if is_comparable else None,
         "feePaidWei": None if block is None else str(block.gas_used * block.effective_gas_price),
@@ -243,6 +244,20 @@ def _result(order: Order) -> dict[str, Any]:
         "refundWei": None if refund is None else str(refund.amount_wei),
         "refundTxHash": None if refund is None else refund.tx_hash,
     }
+
+
+def _amounts(order: Order, tokens: dict[Address, DisplayToken]) -> dict[str, str]:
+    """Return the amounts for people: in ETH what the swap's transaction wrapped or unwrapped."""
+    sold, bought = with_ether(order.conversion, order.sell_token, order.buy_token)
+    tokens = tokens | {NATIVE: ETHER}
+    amounts = {
+        "sellAmount": amount_text(order.sell_amount, sold, tokens),
+        "minBuyAmount": amount_text(order.min_buy_amount, bought, tokens),
+    }
+    if order.inclusion is not None and (units := order.inclusion.received) is not None:
+        ether, arrived = unwrapped_of(order), amount_text(units, order.buy_token, tokens)
+        amounts["receivedAmount"] = arrived if ether is None else in_parts(units, ether)
+    return amounts
 
 
 def _event(event: OrderEvent) -> dict[str, Any]:

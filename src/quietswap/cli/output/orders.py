@@ -16,8 +16,9 @@ from quietswap.cli.output.quote import facts, short
 from quietswap.cli.output.responsive_table import ResponsiveTable
 from quietswap.cli.output.swap_result import against_pools
 from quietswap.cli.output.text_table import text_table
-from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address
-from quietswap.rules.orders.new_order import action
+from quietswap.cli.output.tokens import ETHER, DisplayToken, by_address, in_parts
+from quietswap.rules.orders.new_order import action, unwrapped, with_ether
+from quietswap.rules.tokens.token import NATIVE
 
 if TYPE_CHECKING:
     from quietswap.client import OrderEnd, QuietswapClient
@@ -99,14 +100,16 @@ def order_details(
         state = Text(*order_end.headline(end))
     reported, found = found, found if end is None else end.own_record
     terms = found.order_params
-    sell, buy = (display_token(t, client, context) for t in (terms.from_token, terms.to_token))
+    moved = display_token(terms.to_token, client, context)
+    pair = with_ether(found.conversion, terms.from_token, terms.to_token)
+    sell, buy = (display_token(each, client, context) for each in pair)
     rows: Rows = [
         ("order", Text(found.order_id)),
         ("state", state),
         *_checked(end),
         ("sell", f"{sell.show(terms.amount)}{by}"),
         ("at least", f"{buy.show(terms.min_return_amount)}{by}"),
-        *(_reported(found, buy, context) or _received(found, (sell, buy), client, end, context)),
+        *(_reported(found, moved, context) or _received(found, moved, client, end, context)),
         *against_pools(found),
         ("created", when(found.created_at)),
     ]
@@ -147,22 +150,29 @@ def _checked(end: "OrderEnd | None") -> Rows:
 
 
 def _reported(
-    found: "orders.OrderStatusResponse", buy: DisplayToken, context: CommandContext
+    found: "orders.OrderStatusResponse", moved: DisplayToken, context: CommandContext
 ) -> Rows:
     """Return what the service reports as received, without the caller's own node."""
     if context.rpc_url is not None or found.received is None or found.status != "confirmed":
         return []
     if found.received.amount is None:
         return [("received", f"not known: {found.received.reason}")]
-    text = buy.show(found.received.amount)
+    text = _arrived(found, found.received.amount, moved)
     if found.delivered is not None:
         text += f" ({found.delivered.to_promise_bps / 100:+.2f} % against the quote)"
     return [("received", Text(f"{text}, as the service reports"))]
 
 
+def _arrived(found: "orders.OrderStatusResponse", amount: int, moved: DisplayToken) -> str:
+    """Return what arrived of the token that the swap itself moved, in ETH where it unwrapped it."""
+    minimum = int(found.order_params.min_return_amount)
+    ether = unwrapped(found.conversion, minimum, arrived=amount)
+    return moved.show(amount) if ether is None else in_parts(amount, ether, raw=moved.raw)
+
+
 def _received(
     found: "orders.OrderStatusResponse",
-    pair: tuple[DisplayToken, DisplayToken],
+    moved: DisplayToken,
     client: "QuietswapClient",
     end: "OrderEnd | None",
     context: CommandContext,
@@ -181,10 +191,11 @@ def _received(
         receipt = receipt or client.node(node_calls.receipt(tx_hash))
     if receipt is None or not receipt.succeeded:
         return []
-    buy, gained = pair[1], int(found.order_params.min_return_amount)
+    terms = found.order_params
+    gained, is_wrap = int(terms.min_return_amount), NATIVE in (terms.from_token, terms.to_token)
     # one to one with ETH; a receipt shows neither ETH, nor the new WETH as a transfer
-    if ETHER not in pair and receipt.sender:
-        gained = node_calls.received(receipt, buy.address, receipt.sender)
-    elif ETHER not in pair or not gained:
+    if not is_wrap and receipt.sender:
+        gained = node_calls.received(receipt, moved.address, receipt.sender)
+    elif not is_wrap or not gained:
         return []
-    return [("received", Text.assemble((buy.show(gained), "bold green"), source))]
+    return [("received", Text.assemble((_arrived(found, gained, moved), "bold green"), source))]

@@ -1,6 +1,5 @@
 """The result of a swap: received against promised amount, as text and as JSON."""
 
-from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,7 @@ from rich.text import Text
 
 from quietswap.cli.output.order_progress import AS_REPORTED, failure_text, gas_cost
 from quietswap.cli.output.quote import facts, loss_style
-from quietswap.cli.output.tokens import ETHER, GWEI, WETH, DisplayToken
+from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken, in_parts
 from quietswap.rules.amounts import difference_bps
 
 if TYPE_CHECKING:
@@ -78,8 +77,7 @@ def report(
         style = "bold green" if result.received >= quote.min_buy_amount else "bold red"
         rows.append(("received", Text(buy.show(result.received), style)))
         if unwrapped is not None:
-            rest = replace(WETH, raw=buy.raw).show(max(result.received - unwrapped, 0))
-            rows.append(("of it", f"{buy.show(unwrapped)}, and {rest}"))
+            rows.append(("of it", in_parts(result.received, unwrapped, raw=buy.raw)))
         rows.append(("promised", f"{buy.show(quote.buy_amount)} ({bps / 100:+.2f} %)"))
         rows.append(("minimum", minimum))
     elif status.status == "confirmed":

@@ -61,6 +61,15 @@ ETHER = DisplayToken("", "ETH", 18)
 GWEI = DisplayToken("", "gwei", 9)
 """1 gwei is 10^9 wei: the unit of gas prices."""
 WETH = KNOWN["WETH"]
+
+
+def in_parts(amount: int, unwrapped: int, *, raw: bool = False) -> str:
+    """Return what arrived of bought ETH: the part that was unwrapped, and the rest, if any."""
+    ether = replace(ETHER, raw=raw).show(min(amount, unwrapped))
+    rest = max(amount - unwrapped, 0)
+    return f"{ether}, and {replace(WETH, raw=raw).show(rest)}" if rest else ether
+
+
 _BY_ADDRESS = {token.address: token for token in KNOWN.values()}
 _NATIVE = NATIVE.lower()
 _AMOUNT = re.compile(r"([0-9]{1,78})(?:\.([0-9]{1,77}))?")

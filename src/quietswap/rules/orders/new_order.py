@@ -1,13 +1,18 @@
 """The order that a signed transaction becomes."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
 from quietswap.rules.quotes.issued_quote import IssuedQuote, QuoteKind, Trade
 from quietswap.rules.routers import batch
 from quietswap.rules.safety import calldata
 from quietswap.rules.tokens.token import NATIVE, WrapOperation
+from quietswap.rules.tx.address import Address
 from quietswap.rules.tx.signed import SignedTransaction
+
+Text = TypeVar("Text", bound=str)
+Units = TypeVar("Units", int, str)
 
 
 def operation_of(order: Order) -> WrapOperation:
@@ -22,6 +27,25 @@ def action(kind: str, sell_token: str) -> str:
     """Return a kind of orders for people: an order of kind wrap may be an unwrap."""
     is_unwrap = kind == OrderKind.WRAP and sell_token.lower() != NATIVE.lower()
     return WrapOperation.UNWRAP.value if is_unwrap else kind
+
+
+def with_ether(
+    conversion: str | None, sell_token: Text, buy_token: Text
+) -> tuple[Text | Address, Text | Address]:
+    """Return what a wallet gave and got: ETH, where the swap's transaction converts its WETH."""
+    sold = NATIVE if conversion == WrapOperation.WRAP else sell_token
+    return sold, NATIVE if conversion == WrapOperation.UNWRAP else buy_token
+
+
+def unwrapped(conversion: str | None, minimum: Units, *, arrived: object) -> Units | None:
+    """Return the part of what arrived that is ETH: the minimum, if its transaction unwraps it."""
+    return minimum if arrived and conversion == WrapOperation.UNWRAP else None
+
+
+def unwrapped_of(order: Order) -> int | None:
+    block = order.inclusion
+    arrived = block is not None and block.succeeded and block.received
+    return unwrapped(order.conversion, order.min_buy_amount, arrived=arrived)
 
 
 @dataclass(frozen=True, slots=True)

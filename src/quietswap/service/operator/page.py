@@ -15,7 +15,7 @@ from quietswap import __version__
 from quietswap.rules.amounts import difference_bps, format_ether, format_units
 from quietswap.rules.foreign_text import HIDDEN
 from quietswap.rules.operator.operators import OperatorSession
-from quietswap.rules.orders.new_order import action_of
+from quietswap.rules.orders.new_order import action_of, unwrapped_of, with_ether
 from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tokens.token_list import TokenCatalogue
 from quietswap.service.operator.value_text import age, cents, listed, moment, share, spread
@@ -108,7 +108,7 @@ def _templates() -> "jinja2.Environment":
     env.globals |= {one.__name__: one for one in (share, spread, age, listed, cents, moment)}
     env.globals |= {one.__name__: one for one in (difference_bps, format_ether, format_units)}
     env.globals |= {"VIEWS": _VIEWS, "HOURS": HOURS, "NATIVE": NATIVE, "VERSION": __version__}
-    env.globals["action_of"] = action_of
+    env.globals |= {one.__name__: one for one in (action_of, unwrapped_of, with_ether)}
     env.globals["json"] = lambda value: msgspec.json.encode(value).decode()
     env.globals |= vars(env.get_template("macros.html").module)
     return env

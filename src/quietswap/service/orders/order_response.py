@@ -9,10 +9,10 @@ from typing import Any
 
 from quietswap.rules.amounts import difference_bps
 from quietswap.rules.contract import orders as contract
+from quietswap.rules.orders.new_order import unwrapped
 from quietswap.rules.orders.order import FailureCode, Order, OrderStatus, may_be_mined
 from quietswap.rules.orders.order_views import OrderListItem, OrderPage, OrderView
 from quietswap.rules.orders.request import SubmittedSwap
-from quietswap.rules.tokens.token import WrapOperation
 from quietswap.rules.wire import POLLING_INTERVAL_S
 from quietswap.service.api.json import amount, iso_second, iso_timestamp
 
@@ -160,12 +160,12 @@ def received(order: OrderView) -> contract.Received | None:
     stored: Any = order
     if order.received is None and order.received_issue is None:
         return None
-    unwraps = order.conversion == WrapOperation.UNWRAP and order.received and order.succeeded
+    arrived = order.received and order.succeeded
     return contract.Received(
         token=order.buy_token,
         amount=stored.received,
         reason=order.received_issue,
-        unwrapped=stored.min_buy_amount if unwraps else None,
+        unwrapped=unwrapped(order.conversion, stored.min_buy_amount, arrived=arrived),
     )
 
 
