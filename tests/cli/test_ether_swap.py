@@ -1,8 +1,11 @@
 """`quietswap swap` with ETH: one command, every step once, and a command that goes on."""
 
+import errno
+import io
 import shlex
+import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 import pytest
@@ -12,7 +15,7 @@ from quietswap.cli.flows.ether_swap import EtherSwapRun
 from quietswap.cli.options import connection
 from quietswap.cli.options.signing import EnvironmentKey
 from quietswap.cli.signed_orders import SignedOrdersFile
-from quietswap.client import TradeStep
+from quietswap.client import SubmittedTransaction, TradeResult, TradeStep
 from quietswap.rules.quotes.request import WrapBalances
 from quietswap.rules.tokens.token import WETH
 from tests.api.scripted_use_cases import ROUTER
@@ -150,6 +153,69 @@ def test_ctrl_c_says_what_is_done_and_goes_on(
     (again,) = commands(result)
     assert quietswap(*again, "--yes").exit_code == 0
     assert node.steps == steps
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)], ids=["text", "JSON"])
+@BOTH
+def test_the_end_is_recorded_after_its_result_is_written(
+    quietswap: Quietswap,
+    node: EtherChain,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    more: tuple[str, ...],
+) -> None:
+    """Killed at the moment when it would be recorded, the person has the result."""
+    steps, keep, written = funded(node, words), SignedOrdersFile.__setitem__, []
+
+    def killed(orders: SignedOrdersFile, key: str, sent: SubmittedTransaction) -> None:
+        if sent.told:
+            written.append(sys.stdout.buffer.getvalue().decode())  # type: ignore[attr-defined]
+            raise SystemExit(137)
+        keep(orders, key, sent)
+
+    monkeypatch.setattr(SignedOrdersFile, "__setitem__", killed)
+    assert quietswap(*words, "--yes", *more).exit_code == 137
+    monkeypatch.undo()
+    (text,) = written
+    assert ('"received":"' if more else "received   ") in text
+    again = quietswap(*words, "--yes")
+    assert (again.exit_code, node.steps) == (1, steps)
+    resume, _ = commands(again)
+    assert quietswap(*resume, "--yes").exit_code == 0
+    node.held[USDC] = 3_000_000_000 if words == TO_ETHER else 0
+    assert quietswap(*words, "--yes").exit_code == 0
+
+
+class Full(io.StringIO):
+    """An output whose disk is full."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file = file
+
+    def write(self, _: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+
+def test_an_end_that_could_not_be_written_is_not_told(
+    quietswap: Quietswap, node: EtherChain, monkeypatch: pytest.MonkeyPatch, state: Path
+) -> None:
+    show = EtherSwapRun._end
+
+    def unwritable(run: EtherSwapRun, result: TradeResult) -> None:
+        monkeypatch.setattr(sys.stdout, "_stream", Full(file))
+        show(run, result)
+
+    monkeypatch.setattr(EtherSwapRun, "_end", unwritable)
+    with (state / "full").open("wb") as file:
+        assert quietswap(*FROM_ETHER, "--yes").exit_code == 0
+        monkeypatch.undo()
+    again = quietswap(*FROM_ETHER, "--yes")
+    assert (again.exit_code, node.steps) == (1, STEPS[FROM_ETHER])
+    assert "was not followed to its end" in " ".join(again.output.split())
 
 
 def test_both_minimums_are_named(

@@ -108,6 +108,33 @@ async def test_each_process_does_the_step_that_is_left(
     assert node.held[WETH] == 0
 
 
+@BOTH
+async def test_an_end_is_told_when_it_is_asked_for_once_more(
+    server: Server, node: EtherChain, request_: dict[str, str]
+) -> None:
+    """An answer that got lost with its process, or on its way, begins no second swap."""
+    steps = funded(node, request_)
+    async with server() as model:
+        prepared = await call(model, "prepare_swap", **request_)
+        while not prepared.get("final"):
+            done = await submitted(model, prepared)
+            prepared = (
+                await call(model, "resume_swap", trade=done["trade"])
+                if "trade" in done
+                else await call(model, "prepare_swap", **request_)
+            )
+    async with server() as model:
+        refused = await refusal(model, "prepare_swap", **request_)
+        assert (refused["error"], refused["trade"]) == ("UnfinishedTrade", done["trade"])
+        assert await call(model, "resume_swap", trade=done["trade"]) == prepared
+        assert (await refusal(model, "prepare_swap", **request_))["error"] == "UnfinishedTrade"
+        assert await call(model, "resume_swap", trade=done["trade"]) == prepared
+        node.held[USDC] = 3_000_000_000
+        other = await call(model, "prepare_swap", **request_)
+    assert other["swapWithEth"].get("trade") is None
+    assert node.steps == steps
+
+
 async def test_a_fall_below_the_terms_is_told_as_such(server: Server, node: EtherChain) -> None:
     funded(node, FROM_ETHER)
     node.brought[USDC] = 2_984_999_999
@@ -241,6 +268,7 @@ async def test_the_limit_of_weth_holds_for_ether_and_counts_a_trade_once(
         await call(model, "sign_and_submit", prepared_id=following["preparedId"])
         end = await call(model, "resume_swap", trade=done["trade"])
         assert (end["ok"], node.steps) == (True, ["wrap", "swap"])
+        assert await call(model, "resume_swap", trade=done["trade"]) == end
         assert limits.spent(WETH_TOKEN) == ETHER
         asked = len(person.questions)
         node.held[WETH] = ETHER

@@ -14,6 +14,7 @@ from quietswap.cli.options.connection import confirm, typed_options
 from quietswap.cli.options.signing import SIGNING
 from quietswap.cli.output import swap_result
 from quietswap.cli.output.exit_codes import REFUSED, SHORT, UNDECIDED
+from quietswap.cli.output.lost_output import is_written
 from quietswap.cli.output.quote import facts
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
 from quietswap.cli.signed_orders import SignedOrdersFile
@@ -102,7 +103,7 @@ class EtherSwapRun(SwapRun):
             self._print_signer()
             if not self._confirm():
                 raise QuoteDeclined("the unwrap was not accepted")
-        return self._flow(ether_swap.resume, trade.tx_hash, limits=self._request)
+        return self._flow(ether_swap.resumed, trade.tx_hash, limits=self._request)
 
     def _choose(self, trade: str) -> None:
         """Go on with an unfinished trade or begin another one, as the person says."""
@@ -152,6 +153,8 @@ class EtherSwapRun(SwapRun):
             if _leaves_weth(result.terms):
                 rows.insert(1, ("of it", f"at least {least}, and the rest WETH"))
             self._context.screen.print(facts(*rows))
+        if is_written():  # whoever did not see it would begin again
+            ether_swap.remember_end(result, self._client.orders)
         if result.succeeded:
             return
         self._leave("Not finished")

@@ -18,6 +18,7 @@ from quietswap.client.flows import cancel, finality, submission_outcome, swap, t
 from quietswap.client.flows import wrap as wrap_flow
 from quietswap.client.flows.approvals import publish
 from quietswap.client.flows.effects import Flow
+from quietswap.client.flows.ether_swap import remember_end
 from quietswap.client.flows.quote_checks import MAX_FEE_WEI, Approval
 from quietswap.client.flows.swap_plan import SwapPlan
 from quietswap.client.flows.trade_steps import ReadyStep, first_approval
@@ -105,6 +106,9 @@ class Preparer:
             "prepared_id", "nothing prepared here has this id, or it is too old"
         )
     )
+
+    answered: set[str] = field(default_factory=set)
+    """Trades whose end was answered: that it arrived shows when it is asked for once more."""
 
     async def pair(self, sell: str, buy: str) -> tuple[DisplayToken, DisplayToken]:
         """Return the tokens of the arguments `sell` and `buy`, of which one may be ETH.
@@ -200,6 +204,9 @@ class Preparer:
             )
             step = await self.client.run(following)
         if not isinstance(step, ReadyStep):
+            if step.trade in self.answered:
+                remember_end(step, self.client.orders)
+            self.answered.add(step.trade)
             return {"final": True, **trade_machine(step)}
         return self._of_step(step, await self.pair(terms.sell_token, terms.buy_token))
 

@@ -274,7 +274,8 @@ class Tools:
 
         Waits up to 45 seconds for what is open; call it again if it is still open. What the
         person's own node shows as done is never done again, also after a restart. `final` true is
-        the end: `received` is what that node shows, and `ok` that it is the minimum or more.
+        the end: `received` is what that node shows, and `ok` that it is the minimum or more. Before
+        another swap of the same pair, ask for the end once more: only then it surely arrived.
         """
         following = await self._preparer.resume(trade, slippage_bps, _percent(max_loss_percent))
         if isinstance(following, Prepared):

@@ -34,6 +34,12 @@ def goes_on_without_output(decide: Callable[[], bool]) -> None:
         context.meta[_GOES_ON] = decide
 
 
+def is_written() -> bool:
+    """Write what standard output still buffers; return whether nothing of it was lost."""
+    sys.stdout.flush()
+    return not (isinstance(sys.stdout, _Stream) and sys.stdout.is_lost)
+
+
 @contextlib.contextmanager
 def checked_output(meta: Mapping[str, Any]) -> Iterator[None]:
     """Turn a failed write to standard output into an error, or into lost output; print errors.
@@ -100,6 +106,10 @@ class _Stream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+    @property
+    def is_lost(self) -> bool:
+        return self._loss.why is not None
 
     def write(self, text: str | bytes) -> Any:
         """Write `text`. Raises OSError while the command does not go on without output."""

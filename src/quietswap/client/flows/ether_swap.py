@@ -68,9 +68,14 @@ class TradeResult:
         return self.received is not None and self.received < self.terms.at_least
 
     @property
+    def is_over(self) -> bool:
+        """Whether all steps are mined."""
+        return set(self.mined) == set(self.terms.steps)
+
+    @property
     def succeeded(self) -> bool:
         """Whether all steps are mined, and the minimum arrived."""
-        return set(self.mined) == set(self.terms.steps) and not self.fell_short
+        return self.is_over and not self.fell_short
 
 
 def swap(
@@ -84,8 +89,9 @@ def swap(
 ) -> Flow[TradeResult]:
     """Plan a swap with ETH, have it accepted, and run all its steps.
 
-    A swap that is reverted or cancelled is a result. Raises UnfinishedTrade, the errors of a plan
-    and of each step; what was signed before them is recorded, and `resume` goes on.
+    Its end counts as told once the caller has shown it: see `remember_end`. A swap that is reverted
+    or cancelled is a result. Raises UnfinishedTrade, the errors of a plan and of each step; what
+    was signed before them is recorded, and `resume` goes on.
     """
     yield from require_trade_scope(polling)
     if has_node and not request.new_trade:
@@ -106,14 +112,35 @@ def swap_only(
     *,
     has_node: bool,
 ) -> Flow[SwapResult]:
-    """Do `swap`; return the result of its swap, with the receipt of its wrap or unwrap."""
+    """Do `swap`; return the result of its swap, with the receipt of its wrap or unwrap.
+
+    The caller of a library has the result when this returns: its end is told.
+    """
     result = yield from swap(request, signer, polling, watch, orders, has_node=has_node)
+    remember_end(result, orders)
     assert result.swap is not None  # this run has signed it, or raised
     conversion = result.mined.get(result.terms.conversion)
     return replace(result.swap, trade=result.trade, conversion=conversion)
 
 
 def resume(
+    tx_hash: str,
+    signer: Signer,
+    polling: PollingPolicy,
+    watch: swap_flow.Watch,
+    orders: finality.SignedOrders,
+    *,
+    limits: SwapRequest | None,
+    has_node: bool,
+) -> Flow[TradeResult]:
+    """Do `resumed`; as of `swap_only` its end is told when this returns."""
+    at = signer, polling, watch, orders
+    result = yield from resumed(tx_hash, *at, limits=limits, has_node=has_node)
+    remember_end(result, orders)
+    return result
+
+
+def resumed(
     tx_hash: str,
     signer: Signer,
     polling: PollingPolicy,
@@ -164,8 +191,6 @@ class _Run:
             now = yield from progress(self.terms, self._recorded(), self.orders, self.polling)
             self._tell(now)
             step = now.next
-            if step is None:
-                remember_end(self._recorded(), self.orders)
             if step is None or (self.swapped is not None and not self.swapped.succeeded):
                 return self._result(now)
             if step.state == "open" or step.step in self.signed:
@@ -300,9 +325,16 @@ def awaited(
     yield Sleep(polling.node_interval_s)  # another backend of the node may be behind
 
 
-def remember_end(trade: Trade | None, orders: finality.SignedOrders) -> None:
-    """Record that the end was told; where it cannot be, the next trade of the pair asks."""
-    if trade is not None and not trade.told:
+def remember_end(result: TradeResult, orders: finality.SignedOrders) -> None:
+    """Record that the end of a trade was told, after whoever waits for it has it.
+
+    Whoever was interrupted before does not know of it. Where it cannot be recorded, or is not the
+    end, the next trade of the pair is refused.
+    """
+    if not result.is_over:
+        return
+    trade = trade_of(orders, result.trade)
+    if not trade.told:
         with suppress(OSError):
             orders[trade.sent[-1].tx_hash] = replace(trade.sent[-1], told=True)
 

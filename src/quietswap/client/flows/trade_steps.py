@@ -91,6 +91,7 @@ def next_step(
 ) -> Flow[ReadyStep | TradeResult]:
     """Return the next transaction of a recorded trade, or its end, once nothing of it is open.
 
+    The end is not told yet: see `ether_swap.remember_end`.
     Raises OrderStillOpen, what `trade_of` raises, and the errors of a plan.
     """
     trade = trade_of(orders, tx_hash)
@@ -100,7 +101,6 @@ def next_step(
     while True:
         now = yield from progress(trade.terms, trade, orders, polling)
         if now.next is None:
-            ether_swap.remember_end(trade, orders)
             received = now.received(trade.terms)
             return TradeResult(trade.tx_hash, trade.terms, now.mined, received)
         if now.next.state != "open":
