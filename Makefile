@@ -31,10 +31,10 @@ demo: .venv/.runtime node_modules/.installed ## Run the whole job on a miniature
 sandbox: .venv/.runtime node_modules/.installed ## Keep the sandbox running for development
 	@$(BIN)/quietswap sandbox
 
-test: $(TESTED) ## Run the tests of service, command line, clients and web page (nine minutes on two slow cores)
+test: $(TESTED) ## Run the tests of service, command line, clients and web page (fourteen minutes on two cores)
 	@$(TESTS) $(addprefix --ignore=,$(REPOSITORY))
 
-test-busy: $(TESTED) ## Run all tests beside a busy loop on every core (twelve minutes)
+test-busy: $(TESTED) ## Run all tests beside a busy loop on every core
 	@tools/with_busy_cores.sh $(TESTS)
 
 flaky: $(TESTED) ## Run the tests of changed files 30 times (FLAKY_RUNS=30, SINCE=origin/main)
