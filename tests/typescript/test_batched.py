@@ -16,7 +16,7 @@ from tests.client.test_simulation import ETHER_LOG, SYSTEM_LOG
 from tests.client.test_swap_flow import OTHER_ROUTER
 from tests.response_json import quotes
 from tests.stored_orders import USDC
-from tests.typescript.both import Outside, Scenario, _camel, but, ends
+from tests.typescript.both import KEY, Outside, Scenario, _camel, but, ends
 from tests.typescript.package import Thrown, TypeScript
 from tests.typescript.prepare import node
 from tests.typescript.scenarios import NO_ALLOWANCE, SWAP
@@ -216,7 +216,7 @@ def test_without_an_own_node_nothing_is_planned(
     for each in ends(alone, typescript, outside):
         assert "approve and swap in one needs your own node" in each["error"]["declined"]
     options = {"url": outside.servers.url, "apiKey": "qs_right"}
-    with pytest.raises(Thrown, match="needs rpcUrl"):
+    with pytest.raises(Thrown, match=r"needs rpcUrl|own node \(rpcUrl\)"):
         typescript.run("swap", _camel(alone.request), signer={"never": True}, options=options)
 
 
@@ -358,3 +358,42 @@ def test_an_unfinished_swap_of_the_pair_comes_first(
     }  # fmt: skip
     with pytest.raises(Thrown, match="UnfinishedTrade"):
         typescript.run("swap", _camel(case.request), signer={"never": True}, options=options)
+
+
+@pytest.mark.parametrize("moment", ["batch signed", "submitted", "batch mined"])
+@pytest.mark.parametrize("kind", CONVERTING)
+def test_a_killed_batch_with_ether_is_told_and_not_made_twice(
+    typescript: TypeScript, outside: Outside, kind: str, moment: str
+) -> None:
+    """It is recorded before it is submitted, so the same call is refused until its end was told."""
+    case = scenario(kind, "swap")
+    outside.present, outside.node = service, chain = FakeService(), FakeChain()
+    service.mines = chain.mine
+    for prepare in case.prepare:
+        prepare(chain, service)
+    request = _camel(case.request)
+    options = {
+        "url": outside.servers.url, "apiKey": "qs_right", "rpcUrl": outside.servers.rpc_url,
+        "orders": {}, "polling": {"doubtS": 0, "patienceS": 60},
+    }  # fmt: skip
+
+    def run(method: str, argument: Any, **command: Any) -> dict[str, Any]:
+        try:
+            ran = typescript.run(method, argument, options=options, signer={"key": KEY}, **command)
+        except Thrown as thrown:
+            options["orders"] = thrown.fields["orders"]
+            raise
+        options["orders"] = ran["orders"]
+        result: dict[str, Any] = ran["result"]
+        return result
+
+    with pytest.raises(Thrown, match="killed"):
+        run("swap", request, dies=moment)
+    with pytest.raises(Thrown, match="UnfinishedTrade") as refused:
+        run("swap", request)
+    if moment == "batch signed":
+        assert service.bodies("order") == []
+        return
+    result = run("resume", refused.value.fields["trade"])
+    assert (result["succeeded"], result["mined"]) == (True, ["batch"])
+    assert len(service.bodies("order")) == 1

@@ -142,7 +142,7 @@ def test_it_is_small(folder: Path) -> None:
     """Compressed by brotli, without viem: what is loaded at first, and all of it."""
     lazy = (
         "approvals", "batched-quote", "cancel", "ether-swap", "events", "open-orders",
-        "reference-price", "simulation", "stream", "trade", "wrap",
+        "reference-price", "simulation", "stream", "wrap",
     )  # fmt: skip
     first = _bundled(folder, *(f"--external:./{name}.js" for name in lazy))
     code = (folder / "bundle.mjs").read_text("utf-8")

@@ -89,7 +89,8 @@ export class QuietswapClient {
   async swap(request: SwapRequest, signer: Signer, watch: (event: SwapEvent) => void = unwatched): Promise<SwapResult> {
     const terms = checkedRequest(request, walletOf(signer, request.wallet));
     const conversion = conversionOf(request);
-    if (conversion) return (await etherSwapping()).swapEther(this.#context, terms, conversion, signer, watch);
+    if (conversion || terms.batchConversion)
+      return (await etherSwapping()).swapEther(this.#context, terms, conversion, signer, watch);
     if (!this.#context.io.hasNode && terms.approval !== "never")
       throw new RangeError("approval needs rpcUrl, your own node: give it, or approval: \"never\"");
     return swap(this.#context, terms, signer, watch);

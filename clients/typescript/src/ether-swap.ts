@@ -1,6 +1,8 @@
 /**
  * A swap that sells or buys ETH: wrap, approve and swap, or approve, swap and unwrap, as one trade.
  *
+ * A delegated wallet does all of it in one transaction, a batch, which is a trade of one step.
+ *
  * The caller accepts one plan. Each step is signed within its terms, after the block of the step before, and
  * recorded before it is submitted: `resume` goes on after any interruption.
  */
@@ -18,6 +20,7 @@ import type { SwapPlan } from "./swap-plan.js";
 import { SwapResult, signPlan, type SwapEvent } from "./swap.js";
 import {
   broughtBy,
+  gained,
   isTold,
   nonceFor,
   pairOf,
@@ -56,7 +59,7 @@ export class TradeResult {
     this.trade = trade;
     this.terms = terms;
     this.mined = mined;
-    this.received = broughtBy(mined.get("swap"), terms);
+    this.received = gained(mined, terms);
     this.swap = swap;
   }
 
@@ -79,19 +82,20 @@ export class TradeResult {
 export async function swapEther(
   context: Context,
   request: SwapTerms,
-  conversion: WrapOperation,
+  conversion: WrapOperation | undefined,
   signer: Signer,
   watch: (event: SwapEvent) => void,
 ): Promise<SwapResult> {
   await requireTradeScope(context);
-  if (context.io.hasNode && !request.newTrade) await requireNoneUnfinished(context, pairOf(request, conversion));
+  const pair = pairOf(request, conversion ?? request.batchConversion);
+  if (context.io.hasNode && !request.newTrade) await requireNoneUnfinished(context, pair);
   const plan = await acceptedPlan(context, request, watch, { conversion });
   const limits = { ...request, maxFeeWei: request.maxFeeWei ?? 2n * plan.maxGasCost };
   const run = new Run(context, termsOf(plan), limits, signer, watch);
   const { swap, mined, trade } = await run.toEnd(plan);
   if (!swap) throw new QuoteDeclined("the swap was not signed");
   const { quote, approvals, status, received, fate } = swap;
-  return new SwapResult(quote, approvals, status, received, fate, trade, mined.get(conversion));
+  return new SwapResult(quote, approvals, status, received, fate, trade, conversion && mined.get(conversion));
 }
 
 /**
@@ -158,7 +162,7 @@ class Run {
         continue;
       }
       this.#signed.add(next.step);
-      if (next.step === "swap") await this.#swap(next, plan);
+      if (isSwap(next)) await this.#swap(next, plan);
       else if (next.step === "unwrap") await this.#unwrap(next);
       else await this.#wrap(next, plan);
     }
@@ -199,8 +203,9 @@ class Run {
     return async (made) => {
       const { sellToken, buyToken, sellAmount, atLeast } = this.#terms;
       const trade = this.#trade ?? made.txHash;
+      const what = step === "batch" ? "the batch" : made.what;
       const sold = step === "wrap" || trade === made.txHash ? { sellToken, sellAmount: String(sellAmount) } : {};
-      const sent: Submitted = { ...made, ...sold, trade, buyToken, atLeast: String(atLeast) };
+      const sent: Submitted = { ...made, what, ...sold, trade, buyToken, atLeast: String(atLeast) };
       try {
         await this.#context.orders.set(sent.txHash, sent);
       } catch (error) {
@@ -252,15 +257,16 @@ class Run {
       const request = swapWithin(this.#terms, this.#limits, nonceFor(step));
       ({ plan: accepted, approvals } = await approvedPlan(this.#context, request, this.#signer, this.#watch));
     }
-    const recording = this.#recording("swap");
+    const recording = this.#recording(step.step);
     this.#swapped = await signPlan(this.#context, accepted, approvals, this.#signer, this.#watch, recording);
   }
 
   /** Wait for what is open. Throws what ended it, unless an earlier run has signed it. */
-  async #awaited({ step, sent, orderId }: NextStep): Promise<void> {
+  async #awaited(next: NextStep): Promise<void> {
+    const { step, sent, orderId } = next;
     const context = this.#context;
     if (!sent) throw new QuoteDeclined(`the ${step} was not signed`);
-    if (orderId !== undefined && step === "swap") {
+    if (orderId !== undefined && isSwap(next)) {
       remember(context.orders, orderId, sent);
       const end = await followToEnd(context, orderId, (status) => this.#watch({ status }));
       end.requireCertainty(sent);
@@ -275,6 +281,9 @@ class Run {
     await context.io.sleep(context.polling.nodeIntervalS); // another backend of the node may be behind
   }
 }
+
+/** Whether the step sells what the trade sells. */
+const isSwap = ({ step }: NextStep): boolean => step === "swap" || step === "batch";
 
 /** The mined swap's receipt once it is deep enough. Throws OrderStillOpen. */
 async function deepReceipt({ io, polling }: Context, swaps: readonly Submitted[]): Promise<Receipt> {

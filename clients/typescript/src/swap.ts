@@ -167,8 +167,7 @@ function submit(
  * Run the whole flow. A reverted or cancelled order is a result, not an error. Throws ApiError
  * FORBIDDEN before anything is signed if the key may not trade,
  * StatusContradiction when the own node contradicts the final status, and AfterSubmission when the
- * service refuses or fails after it received the signed bytes. Throws UnfinishedTrade for a batch with ETH, as
- * `swapEther` does.
+ * service refuses or fails after it received the signed bytes.
  */
 export async function swap(
   context: Context,
@@ -179,11 +178,6 @@ export async function swap(
   // loaded before anything is signed: a swap must not fail for it after an approval was paid
   if (context.io.hasNode) await import("./simulation.js");
   await requireTradeScope(context);
-  const { batchConversion, newTrade } = request;
-  if (context.io.hasNode && batchConversion && !newTrade) {
-    const { pairOf, requireNoneUnfinished } = await import("./trade.js");
-    await requireNoneUnfinished(context, pairOf(request, batchConversion));
-  }
   const { plan, approvals } = await approvedPlan(context, request, signer, watch);
   return signPlan(context, plan, approvals, signer, watch);
 }

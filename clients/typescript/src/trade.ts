@@ -14,8 +14,11 @@ import type { SwapPlan } from "./swap-plan.js";
 import { rpc } from "./transport.js";
 import type { WrapOperation } from "./types.js";
 
-/** A recorded step. An approval is none: its allowance at the caller's own node tells it. */
-export type TradeStepName = "wrap" | "swap" | "unwrap";
+/**
+ * A recorded step. An approval is none: its allowance at the caller's own node tells it. A batch does all of a trade
+ * in one transaction.
+ */
+export type TradeStepName = "wrap" | "swap" | "unwrap" | "batch";
 type StepState = "unsigned" | "open" | "unshown" | "reverted" | "replaced";
 
 /**
@@ -28,11 +31,12 @@ export interface Terms {
   readonly buyToken: string;
   readonly sellAmount: bigint;
   readonly atLeast: bigint;
+  readonly isBatched: boolean;
 }
 
 /** The recorded steps, in order: ETH is wrapped first, or WETH unwrapped last. */
-export const recordedSteps = ({ sellToken }: Terms): readonly TradeStepName[] =>
-  sellToken === ETH ? ["wrap", "swap"] : ["swap", "unwrap"];
+export const recordedSteps = ({ sellToken, isBatched }: Terms): readonly TradeStepName[] =>
+  isBatched ? ["batch"] : sellToken === ETH ? ["wrap", "swap"] : ["swap", "unwrap"];
 
 /**
  * The swap of the trade within the terms; the other limits are those of `limits`. It has half of their
@@ -48,6 +52,10 @@ export const swapWithin = (terms: Terms, limits: SwapTerms, nonce?: number): Swa
   atLeast: terms.atLeast,
   slippageBps: Math.max(1, Math.floor(limits.slippageBps / 2)),
   nonce,
+  anyNonce: undefined,
+  batch: terms.isBatched,
+  batchConversion: terms.isBatched ? (terms.sellToken === ETH ? "wrap" : "unwrap") : undefined,
+  approval: terms.isBatched ? "exact" : limits.approval,
 });
 
 type Pair = Pick<Terms, "wallet" | "sellToken" | "buyToken">;
@@ -60,8 +68,9 @@ export const pairOf = ({ wallet, sellToken, buyToken }: Pair, conversion: WrapOp
 });
 
 /** The terms of an accepted plan: its amount and its minimum. */
-export const termsOf = ({ quote, request, conversion }: SwapPlan): Terms => ({
-  ...pairOf(request, conversion),
+export const termsOf = ({ quote, request, conversion, isBatched }: SwapPlan): Terms => ({
+  ...pairOf(request, conversion ?? request.batchConversion),
+  isBatched,
   sellAmount: BigInt(quote.sellAmount),
   atLeast: BigInt(quote.minBuyAmount),
 });
@@ -96,7 +105,8 @@ export function tradeOf(orders: SignedOrders, txHash: string): Trade {
   const first = sent.find((each) => each.txHash === named?.trade);
   if (!first) throw new QuoteDeclined(`transaction ${txHash} of a swap with ETH is not on the record here: nothing is signed`);
   const { wallet, sellToken = "", buyToken = "", sellAmount = "0", atLeast = "0" } = first;
-  const terms = { wallet, sellToken, buyToken, sellAmount: BigInt(sellAmount), atLeast: BigInt(atLeast) };
+  const amounts = { sellAmount: BigInt(sellAmount), atLeast: BigInt(atLeast) };
+  const terms = { wallet, sellToken, buyToken, ...amounts, isBatched: first.what === "the batch" };
   return { txHash: first.txHash, terms, sent };
 }
 
@@ -125,6 +135,10 @@ export interface Progress {
 /** What a swap brought, in smallest units, by the own node; undefined before it. */
 export const broughtBy = (receipt: Receipt | undefined, { buyToken, wallet }: Terms): bigint | undefined =>
   receipt && received(receipt, inWeth(buyToken), wallet);
+
+/** What the mined steps brought; undefined before the swap. */
+export const gained = (mined: Progress["mined"], terms: Terms): bigint | undefined =>
+  broughtBy(mined.get(terms.isBatched ? "batch" : "swap"), terms);
 
 /** How far a trade is, by the caller's own node. Throws MayBeMined, and its errors. */
 export async function progress(context: Context, terms: Terms, trade: Trade | undefined): Promise<Progress> {
@@ -199,7 +213,7 @@ async function isUnfinished(context: Context, trade: Trade): Promise<boolean> {
   if (!next) return !isTold(trade);
   if (next.state === "open" || next.state === "unshown") return true;
   if (!mined.size) return false;
-  const needs = broughtBy(mined.get("swap"), terms) ?? terms.sellAmount;
+  const needs = gained(mined, terms) ?? terms.sellAmount;
   return (await balanceOf(context.io, WETH, terms.wallet)) >= needs;
 }
 
