@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -354,15 +355,43 @@ def test_a_damaged_record_begins_no_second_swap(
     record.write_bytes(record.read_bytes()[:-30])
     result = quietswap(*FROM_ETHER, "--yes", *more)
     assert (result.exit_code, node.steps) == (1, ["wrap"])
-    assert "orders.jsonl is damaged from line 1 on" in " ".join(result.output.split())
+    text = " ".join(result.output.split())
+    assert "orders.jsonl is damaged from line 1 on" in text
+    assert "Do not remove the line" in text
     assert quietswap(*FROM_ETHER, "--yes", "--new").exit_code == 0
+
+
+@pytest.mark.parametrize("line", [0, 1, 2])
+@BOTH
+def test_a_damaged_record_is_not_resumed(
+    quietswap: Quietswap, node: EtherChain, state: Path, words: tuple[str, ...], line: int
+) -> None:
+    """The swap is mined, and its line is damaged: with other WETH it would be made again.
+
+    A line above those of the trade is none of its own.
+    """
+    steps = funded(node, words)
+    assert quietswap(*words, "--yes").exit_code == 0
+    record = state / "quietswap" / "orders.jsonl"
+    lines = record.read_bytes().splitlines()
+    trade = json.loads(lines[0])["trade"]
+    node.held[WETH], node.held[USDC] = (5 * ETHER, 0) if words == FROM_ETHER else (0, 3 * 10**9)
+    broken = [*lines[:line], lines[line][:40], *lines[line + 1 :]]
+    record.write_bytes(b"\n".join(broken))
+    refused = quietswap("swap", "--resume", trade, "--yes")
+    assert (refused.exit_code, node.steps) == (1, steps), refused.output
+    text = " ".join(refused.output.split())
+    assert "is damaged from line" in text or (line == 0 and "is not on the record" in text)
+    record.write_bytes(b"\n".join([lines[0][:40], *lines]))
+    assert quietswap("swap", "--resume", trade, "--yes").exit_code == 0
+    assert node.steps == steps
 
 
 def test_one_swap_of_a_wallet_at_a_time(
     quietswap: Quietswap, node: EtherChain, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
-    with SignedOrdersFile().swap_with_ether(WALLET, begins=True):
+    with SignedOrdersFile().swap_with_ether(WALLET):
         for more in ((), ("--approve", "batch")):
             result = quietswap(*FROM_ETHER, "--yes", *more)
             assert (result.exit_code, node.steps) == (1, [])

@@ -190,14 +190,20 @@ async def test_a_swap_of_the_command_is_gone_on_with(server: Server, tmp_path: P
         done = await submitted(other, await call(other, "prepare_swap", **FROM_ETHER))
         unfinished = await refusal(model, "prepare_swap", **FROM_ETHER)
         following = await call(model, "resume_swap", trade=done["trade"])
-        with SignedOrdersFile().swap_with_ether(WALLET, begins=False):
+        with SignedOrdersFile().swap_with_ether(WALLET):
             running = await refusal(model, "resume_swap", trade=done["trade"])
         with (tmp_path / "quietswap" / "orders.jsonl").open("a") as file:
             file.write("\n{")
         damaged = await refusal(model, "prepare_swap", **FROM_ETHER)
+        stopped = await refusal(model, "resume_swap", trade=done["trade"])
+        fresh = await call(model, "prepare_swap", **FROM_ETHER, new_trade=True)
+        begun = await submitted(model, fresh)
+        after = await call(model, "resume_swap", trade=begun["trade"])
     assert unfinished["trade"] == done["trade"]
     assert following["kind"] == "approval"
     assert (running["error"], damaged["error"]) == ("SWAP_RUNNING", "RECORD_DAMAGED")
+    assert stopped["error"] == "RECORD_DAMAGED"
+    assert after["kind"] == "approval", "it began after the damage"
 
 
 @pytest.mark.parametrize("batch", [False, True])

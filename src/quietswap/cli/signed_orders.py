@@ -17,6 +17,10 @@ from quietswap.client.node_calls import approval_of
 T = TypeVar("T")
 
 
+class DamagedRecord(click.ClickException):
+    """What was signed before is not known, so that a swap with ETH could be made twice."""
+
+
 class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
     """One line of JSON per order, appended. It is below XDG_STATE_HOME, by default ~/.local/state.
 
@@ -28,24 +32,29 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
         self.path = _path("orders.jsonl")
         self.damaged: list[int] = []
         """Numbers of lines that are damaged: what was signed there is not known."""
+        self._line_of: dict[str, int] = {}
+        """The number of the first line of each transaction, by its hash."""
         self.read_again()
 
     def read_again(self) -> None:
         """Add what other commands have recorded."""
         self.damaged.clear()
-        for sent in _lines("orders.jsonl", SubmittedTransaction, self.damaged):
+        for number, sent in _lines("orders.jsonl", SubmittedTransaction, self.damaged):
+            self._line_of.setdefault(sent.tx_hash, number)
             if sent.order_id is None:
                 self.data[sent.tx_hash] = sent
             else:
                 self.data.setdefault(sent.order_id, sent)
 
     @contextlib.contextmanager
-    def swap_with_ether(self, wallet: str, *, begins: bool) -> Iterator[None]:
+    def swap_with_ether(
+        self, wallet: str, *, trade: str | None = None, is_new: bool = False
+    ) -> Iterator[None]:
         """Hold the only swap with ETH of a wallet that commands on this machine run.
 
+        It goes on with the `trade` of a transaction, or begins one; `is_new`: whatever came before.
         What others have recorded meanwhile is read. Raises click.ClickException if one is running,
-        or if it `begins` one while the record is damaged. Where no file can be made, other commands
-        are not kept off.
+        and DamagedRecord. Where no file can be made, other commands are not kept off.
         """
         path = self.path.with_name(f"{wallet.lower()}.lock")
         with contextlib.ExitStack() as until:
@@ -60,13 +69,26 @@ class SignedOrdersFile(UserDict[str, SubmittedTransaction]):
                         " end. Nothing was signed"
                     ) from error
             self.read_again()
-            if begins and self.damaged:
-                raise click.ClickException(
-                    f"{self.path} is damaged from line {self.damaged[0]} on: a swap of this pair"
-                    " may be unfinished. Repair it or remove the line, or begin another swap with"
-                    " --new. Nothing was signed"
-                )
+            if not is_new:
+                self._require_whole(wallet, trade)
             yield
+
+    def _require_whole(self, wallet: str, trade: str | None) -> None:
+        """Refuse what a damaged line may concern: of a trade, those after its first transaction.
+
+        Lines are only appended. Raises DamagedRecord.
+        """
+        named = None if trade is None else self.data.get(trade.lower())
+        first = 0 if named is None else self._line_of.get(named.trade or "", 0)
+        after = [number for number in self.damaged if number > first]
+        if after:
+            raise DamagedRecord(
+                f"{self.path} is damaged from line {after[0]} on: what was signed there is not"
+                " known, so a swap could be made twice. Do not remove the line: restore the file,"
+                f" or see what the wallet has done (quietswap history --wallet {wallet}), swap or"
+                " unwrap the WETH that is left of it, and begin other swaps with --new (new_trade)."
+                " Nothing was signed"
+            )
 
     def __setitem__(self, key: str, sent: SubmittedTransaction) -> None:
         """Keep it by its order's id. Where the file cannot be written, warn: it is submitted.
@@ -98,7 +120,7 @@ class SignedApprovals:
         """Return those of a wallet, the newest first; of one token, if it is named."""
         return [
             each
-            for each in reversed([*_lines("approvals.jsonl", SignedApproval)])
+            for _, each in reversed([*_lines("approvals.jsonl", SignedApproval)])
             if each.wallet.lower() == wallet.lower()
             and (token is None or each.token.lower() == token.lower())
         ]
@@ -117,14 +139,14 @@ def _path(name: str) -> Path:
     return state_home() / "quietswap" / name
 
 
-def _lines(name: str, kind: type[T], damaged: list[int] | None = None) -> Iterator[T]:
-    """Yield the lines of a file; the numbers of those that cannot be read go to `damaged`."""
+def _lines(name: str, kind: type[T], damaged: list[int] | None = None) -> Iterator[tuple[int, T]]:
+    """Yield the lines of a file with their numbers; those that cannot be read go to `damaged`."""
     lines: list[bytes] = []
     with contextlib.suppress(OSError):  # there is none yet
         lines = _path(name).read_bytes().splitlines()
     for number, line in enumerate(lines, 1):
         try:
-            yield msgspec.json.decode(line, type=kind)
+            yield number, msgspec.json.decode(line, type=kind)
         except msgspec.DecodeError:
             if damaged is not None:
                 damaged.append(number)

@@ -66,8 +66,7 @@ class EtherSwapRun(SwapRun):
         """
         orders = self._client.orders
         assert isinstance(orders, SignedOrdersFile)
-        begins = tx_hash is None and not request.new_trade
-        with orders.swap_with_ether(request.wallet, begins=begins):
+        with orders.swap_with_ether(request.wallet, trade=tx_hash, is_new=request.new_trade):
             self._begin(request, sell, buy, tx_hash)
 
     def _begin(

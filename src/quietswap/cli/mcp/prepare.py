@@ -175,7 +175,7 @@ class Preparer:
     async def _begun(self, request: SwapRequest, pair: trades.Pair) -> Prepared:
         """Return the first transaction of a swap with ETH."""
         orders = self.client.orders
-        with trades.alone(orders, request.wallet, begins=not request.new_trade):
+        with trades.alone(orders, request.wallet, is_new=request.new_trade):
             first = trade_steps.first_step(
                 request, self.client.polling, orders, has_node=self.has_node
             )
@@ -198,7 +198,7 @@ class Preparer:
             terms.sell_token, terms.buy_token, terms.sell_amount, terms.wallet, slippage_bps,
             max_loss_percent=most,
         )  # fmt: skip
-        with trades.alone(self.client.orders, terms.wallet, begins=False):
+        with trades.alone(self.client.orders, terms.wallet, trade=tx_hash):
             following = trade_steps.next_step(
                 tx_hash, limits, self.client.polling, self.client.orders, has_node=self.has_node
             )
@@ -291,7 +291,8 @@ class Preparer:
         """
         if prepared.step is None:
             return await self._submitted(prepared, signed)
-        with trades.alone(self.client.orders, prepared.wallet, begins=False):
+        trade, is_new = prepared.step.trade, prepared.step.limits.new_trade
+        with trades.alone(self.client.orders, prepared.wallet, trade=trade, is_new=is_new):
             return await self._submitted(prepared, signed)
 
     async def _submitted(self, prepared: Prepared, signed: str) -> dict[str, Any]:

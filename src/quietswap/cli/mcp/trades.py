@@ -10,7 +10,7 @@ import click
 from quietswap.cli.mcp.answers import Refused
 from quietswap.cli.mcp.quotes import KeptQuote, to_sign, whole_tokens
 from quietswap.cli.output.tokens import ETHER, WETH, DisplayToken
-from quietswap.cli.signed_orders import SignedOrdersFile
+from quietswap.cli.signed_orders import DamagedRecord, SignedOrdersFile
 from quietswap.client.flows.finality import SignedOrders
 from quietswap.client.flows.trade import Terms, trade_of
 from quietswap.client.flows.trade_steps import ReadyStep
@@ -19,7 +19,9 @@ Pair = tuple[DisplayToken, DisplayToken]
 
 
 @contextlib.contextmanager
-def alone(orders: SignedOrders, wallet: str, *, begins: bool) -> Iterator[None]:
+def alone(
+    orders: SignedOrders, wallet: str, *, trade: str | None = None, is_new: bool = False
+) -> Iterator[None]:
     """Hold the only swap with ETH of a wallet on this machine, as the command does.
 
     Raises Refused. What only this process remembers is no other's.
@@ -27,9 +29,9 @@ def alone(orders: SignedOrders, wallet: str, *, begins: bool) -> Iterator[None]:
     with contextlib.ExitStack() as until:
         if isinstance(orders, SignedOrdersFile):
             try:
-                until.enter_context(orders.swap_with_ether(wallet, begins=begins))
+                until.enter_context(orders.swap_with_ether(wallet, trade=trade, is_new=is_new))
             except click.ClickException as error:
-                is_damaged = begins and orders.damaged
+                is_damaged = isinstance(error, DamagedRecord)
                 code = "RECORD_DAMAGED" if is_damaged else "SWAP_RUNNING"
                 raise Refused(code, error.message) from error
         yield

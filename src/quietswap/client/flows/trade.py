@@ -121,12 +121,12 @@ class Trade:
 def trade_of(orders: SignedOrders, tx_hash: str) -> Trade:
     """Return the recorded trade that a transaction belongs to. Raises QuoteDeclined."""
     named = next((each for each in _recorded(orders) if each.tx_hash == tx_hash.lower()), None)
-    if named is None:
+    sent = [each for each in _recorded(orders) if named and each.trade == named.trade]
+    first = next((each for each in sent if each.tx_hash == each.trade), None)
+    if first is None:
         raise QuoteDeclined(
             f"transaction {tx_hash} of a swap with ETH is not on the record here: nothing is signed"
         )
-    sent = [each for each in _recorded(orders) if each.trade == named.trade]
-    first = next(each for each in sent if each.tx_hash == named.trade)
     terms = Terms(
         first.wallet,
         first.sell_token or "",
