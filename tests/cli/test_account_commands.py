@@ -292,7 +292,13 @@ def test_the_ether_of_a_batch_is_no_weth(
     node.logs = [transfer(pair[1], ROUTER, WALLET, 35 * 10**15)]
     node.mine(batch.tx_hash)
     node.receipts[batch.tx_hash]["from"] = WALLET
+    page = OrderPage((listed(batch),), 1)
+    service.next("history", ok(orders.order_history_response(page, 1, 0)))
     service.next("status", ok(orders.order_status_response(recorded(batch))))
+    listing = quietswap("history").output
+    assert ("0.1 ETH →" in listing) is (conversion == "wrap")
+    assert " ETH" in listing
+    assert "WETH" not in listing
     if not has_node:
         environment["QUIETSWAP_RPC_URL"] = None
     shown = " ".join(quietswap("history", "--order", "ord_1").output.split())

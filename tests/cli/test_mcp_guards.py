@@ -101,6 +101,16 @@ async def test_what_must_arrive_is_bounded_by_what_may_be_sold(
     assert (refused["error"], refused.get("field")) == (error, field), refused
 
 
+async def test_a_listed_order_tells_what_its_transaction_did_with_ether(
+    outside: FakeServers, service: FakeService
+) -> None:
+    line = listed(placed(OrderStatus.CONFIRMED, conversion="unwrap"))
+    service.next("history", ok(orders.order_history_response(OrderPage((line,), 1), 20, 0)))
+    async with in_process(outside) as model:
+        [order] = (await call(model, "list_orders", wallet=WALLET))["orders"]
+    assert order["conversion"] == "unwrap"
+
+
 @pytest.mark.usefixtures("approved")
 async def test_the_least_that_must_be_sold_is_prepared(
     outside: FakeServers, service: FakeService

@@ -98,6 +98,19 @@ async def test_other_kinds_have_pages_of_their_own(storage: Storage) -> None:
     assert ([line.order_id for line in failed.orders], failed.total) == (ids[:1], 1)
 
 
+@pytest.mark.parametrize("kind", [None, OrderKind.SWAP])
+async def test_a_page_tells_what_a_swap_did_with_ether(
+    storage: Storage, kind: OrderKind | None
+) -> None:
+    did = [None, "wrap", "unwrap", None]
+    for n, conversion in enumerate(did):
+        await store(storage.orders, an_order(created_at_ms=T0 - n, conversion=conversion))
+    await store(storage.orders, an_order(kind=OrderKind.CANCEL, created_at_ms=T0 - 9))
+    for status in (None, OrderStatus.PENDING):
+        page = await storage.orders.page("client-1", WALLET, status, 3, 1, kind)
+        assert [line.conversion for line in page.orders] == did[1:]
+
+
 async def test_a_page_of_any_kind_has_all_orders_of_the_wallet(storage: Storage) -> None:
     statuses = [OrderStatus.PENDING, OrderStatus.CONFIRMED, OrderStatus.MINING, OrderStatus.FAILED]
     of_kind = {

@@ -1379,6 +1379,8 @@ export interface components {
              * @example HTTP 200, it says “fee too low”
              */
             relayAnswer: string | null;
+            /** @description Whether the swap's transaction also wrapped the ETH that it sells, or unwrapped its minimum; none: neither */
+            conversion: ("unwrap" | "wrap") | null;
             /** @description Tokens and amounts of the order */
             summary: components["schemas"]["OrderSummary"];
         };
@@ -2503,7 +2505,7 @@ export interface components {
              */
             nonce?: number;
             /**
-             * @description Present if the swap's transaction also wrapped the ETH that it sells, or unwrapped its minimum
+             * @description Whether the swap's transaction also wrapped the ETH that it sells, or unwrapped its minimum; none: neither
              * @example wrap
              * @enum {string}
              */
@@ -6013,6 +6015,7 @@ export interface operations {
                      *             "confirmedAt": null,
                      *             "kind": "approval",
                      *             "relayAnswer": "HTTP 200, it says “fee too low”",
+                     *             "conversion": null,
                      *             "summary": {
                      *               "sellToken": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
                      *               "buyToken": "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",

@@ -70,7 +70,7 @@ export const SHAPES = {
   OrderHistoryResponse:
     "orders:[]HistoryItem total:count hasMore:truth pagination:Pagination",
   HistoryItem:
-    "orderId:text status:cancelled|confirmed|failed|mining|pending|submitted txHash?:text? blockNumber?:count? createdAt:time confirmedAt?:time? kind?:approval|cancel|swap|transaction|wrap relayAnswer?:text? summary:OrderSummary",
+    "orderId:text status:cancelled|confirmed|failed|mining|pending|submitted txHash?:text? blockNumber?:count? createdAt:time confirmedAt?:time? kind?:approval|cancel|swap|transaction|wrap relayAnswer?:text? conversion?:unwrap|wrap? summary:OrderSummary",
   OrderSummary:
     "sellToken:text buyToken:text sellAmount:amount buyAmount:amount",
   Pagination:

@@ -56,8 +56,8 @@ def history_table(
     table = text_table("created", "state", "swap", "order, transaction", folds=("swap",))
     blocks: list[RenderableType] = []
     for item in shown:
-        sell = display_token(item.summary.sell_token, client, context)
-        buy = display_token(item.summary.buy_token, client, context)
+        pair = with_ether(item.conversion, item.summary.sell_token, item.summary.buy_token)
+        sell, buy = (display_token(each, client, context) for each in pair)
         sold = f"{sell.brief(item.summary.sell_amount)} {sell.symbol}"
         if item.kind != "swap":
             sold = f"{action(item.kind, item.summary.sell_token)}: {sold}"

@@ -107,6 +107,13 @@ SubmittedAtOrNull = Annotated[
 ExpiresAt = Annotated[
     Timestamp, doc("When the order expires (ISO 8601, UTC)", "2027-01-15T08:30:00.000Z")
 ]
+Conversion = Annotated[
+    base.WrapOperation | None,
+    doc(
+        "Whether the swap's transaction also wrapped the ETH that it sells, or unwrapped its"
+        " minimum; none: neither"
+    ),
+]
 RelayAnswer = Annotated[
     str | None,
     doc(
@@ -233,13 +240,7 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
     relay_answer: RelayAnswer = None
     executable_until: base.ExecutableUntil | UnsetType = UNSET
     nonce: Annotated[Count | None, doc("Nonce of its transaction", 7)] = None
-    conversion: Annotated[
-        base.WrapOperation | None,
-        doc(
-            "Present if the swap's transaction also wrapped the ETH that it sells, or unwrapped its"
-            " minimum"
-        ),
-    ] = None
+    conversion: Conversion = None
 
     @property
     def is_terminal(self) -> bool:
@@ -270,6 +271,7 @@ class HistoryItem(WireStruct, frozen=True, kw_only=True):
     ] = None
     kind: base.OrderKindName = "swap"
     relay_answer: RelayAnswer = None
+    conversion: Conversion = None
     summary: Annotated[OrderSummary, doc("Tokens and amounts of the order")]
 
 

@@ -75,6 +75,7 @@ class OrderListItem(NamedTuple):
     failure_code: str | None
     kind: str
     relay_answer: str | None
+    conversion: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

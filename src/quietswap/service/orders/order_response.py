@@ -132,7 +132,7 @@ def _item(line: OrderListItem) -> contract.HistoryItem:
     stored: tuple[Any, ...] = line
     (
         order_id, status, tx_hash, created_at_ms, sell_token, buy_token, sell_amount, buy_amount,
-        block_number, block_time_ms, failure_code, kind, relay_answer,
+        block_number, block_time_ms, failure_code, kind, relay_answer, conversion,
     ) = stored  # fmt: skip
     is_confirmed = status == _CONFIRMED and block_time_ms is not None
     return contract.HistoryItem(
@@ -146,6 +146,7 @@ def _item(line: OrderListItem) -> contract.HistoryItem:
         else None,
         kind=kind,
         relay_answer=relay_answer if block_number is None else None,
+        conversion=conversion,
         summary=contract.OrderSummary(
             sell_token=sell_token,
             buy_token=buy_token,

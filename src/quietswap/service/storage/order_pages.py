@@ -6,6 +6,7 @@ The lines of a page are in the indexes, so that no row of `orders` is read.
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from operator import attrgetter
 
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
 from quietswap.rules.orders.order_ids import PREFIXES
@@ -29,7 +30,9 @@ SAME_TRADE = f"""
 AND o.sell_token = ? AND o.buy_token = ? AND o.sell_amount = ? AND o.min_buy_amount = ?
 ORDER BY o.created_at_ms DESC, o.order_id DESC LIMIT 200
 """
-_LINE = ", ".join(OrderListItem._fields)
+_LINE = ", ".join(name for name in OrderListItem._fields if name != "conversion")
+_CONVERTED = "orders.order_id = page.order_id AND orders.conversion IS NOT NULL"
+"""Few swaps have a conversion: an index of these is asked for each line of the page."""
 _NEWEST = "ORDER BY created_at_ms DESC, order_id DESC LIMIT ?"
 _OF = "client_id = ? AND wallet = ?"
 _COUNTED = f"SELECT n FROM order_counts WHERE {_OF}"  # noqa: S608
@@ -60,15 +63,18 @@ def page_sql(
     Arguments: those of the total, those of each kind (as one of the total; then its limit, if
     `kind` is None), limit and offset.
     """
-    total = total_sql(status, kind)
+    total = f"({total_sql(status, kind)}) AS total"
     if kind is not None:
-        lines = _lines(dialect, status, kind)
-        return f"SELECT {_LINE}, ({total}) {lines} {_NEWEST} OFFSET ?"
-    newest = " UNION ALL ".join(  # each index ends at the limit
-        f"SELECT * FROM (SELECT {_LINE} {_lines(dialect, status, one)} {_NEWEST}) AS of_{one}"  # noqa: S608
-        for one in OrderKind
-    )
-    return f"SELECT *, ({total}) FROM ({newest}) AS of_any {_NEWEST} OFFSET ?"  # noqa: S608
+        page = f"SELECT {_LINE}, {total} {_lines(dialect, status, kind)}"
+    else:
+        newest = " UNION ALL ".join(  # each index ends at the limit
+            f"SELECT * FROM (SELECT {_LINE} {_lines(dialect, status, one)} {_NEWEST}) AS of_{one}"  # noqa: S608
+            for one in OrderKind
+        )
+        page = f"SELECT *, {total} FROM ({newest}) AS of_any"  # noqa: S608
+    indexed = "INDEXED BY orders_converted" if dialect == "sqlite" else ""
+    did = f"SELECT conversion FROM orders {indexed} WHERE {_CONVERTED}"  # noqa: S608
+    return f"SELECT {_LINE}, ({did}), total FROM ({page} {_NEWEST} OFFSET ?) AS page"  # noqa: S608
 
 
 def _lines(dialect: str, status: OrderStatus | None, kind: OrderKind) -> str:
@@ -146,7 +152,10 @@ class WalletOrders(Store):
         sql = page_sql(self._database.dialect, status, kind)
         rows = await self._database.fetch(sql, *of_total, *of_lines, limit, offset)
         if rows:
-            return OrderPage(tuple(OrderListItem._make(row[:-1]) for row in rows), rows[0][-1])
+            lines = (OrderListItem._make(row[:-1]) for row in rows)
+            # the order of a subquery is no promise of SQL; equal times stay as they are
+            newest = sorted(lines, key=attrgetter("created_at_ms"), reverse=True)
+            return OrderPage(tuple(newest), rows[0][-1])
         [[total]] = await self._database.fetch(total_sql(status, kind), *of_total)
         return OrderPage((), min(offset, total))  # at that time there were at most `offset` orders
 
