@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -52,6 +53,31 @@ def state(environment: dict[str, str | None], tmp_path: Path) -> Path:
 def funded(node: EtherChain, words: tuple[str, ...]) -> list[str]:
     node.held[USDC] = 3_000_000_000 if words == TO_ETHER else 0
     return STEPS[words]
+
+
+@BOTH
+def test_the_gas_of_all_transactions_is_told(
+    quietswap: Quietswap, node: EtherChain, words: tuple[str, ...]
+) -> None:
+    funded(node, words)
+    done = quietswap(*words, "--yes", "--json")
+    told = json.loads(done.stdout)
+    fees = [
+        int(each["gasUsed"], 16) * int(each["effectiveGasPrice"], 16)
+        for each in node.receipts.values()
+    ]
+    assert len(fees) == 3
+    assert told["gasPaidWei"] == str(sum(fees))
+
+
+@BOTH
+def test_the_gas_of_the_swap_is_named_so(
+    quietswap: Quietswap, node: EtherChain, words: tuple[str, ...]
+) -> None:
+    funded(node, words)
+    text = " ".join(quietswap(*words, "--yes").stdout.split())
+    assert "swap gas " in text
+    assert re.search(r"all gas 0\.\d+ ETH for 3 transactions", text)
 
 
 def commands(result: Result) -> list[list[str]]:

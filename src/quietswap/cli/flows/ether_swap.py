@@ -48,6 +48,8 @@ class EtherSwapRun(SwapRun):
 
     _trade: str | None = None
     _terms: Terms | None = None
+    _is_resumed = False
+    """An earlier run may have signed approvals whose receipts are not recorded."""
     _wraps = 0
     """Wraps that were signed in this run; they call the token, as an approval does."""
     _open: SubmittedTransaction | None = None
@@ -74,6 +76,7 @@ class EtherSwapRun(SwapRun):
     ) -> None:
         self._take(request, sell, buy)
         self._mined: dict[Step, int] = {}
+        self._is_resumed = tx_hash is not None
         run = partial(self._flow, ether_swap.swap)
         if tx_hash is not None:
             trade = trade_of(self._client.orders, tx_hash)
@@ -136,12 +139,16 @@ class EtherSwapRun(SwapRun):
 
     def _end(self, result: TradeResult) -> None:
         swap, body = result.swap, swap_result.trade_machine(result)
-        self._context.result((swap_result.machine(swap) if swap else {}) | body)
+        mined = [each for step, each in result.mined.items() if step in ("wrap", "unwrap")]
+        others = None if self._is_resumed else mined
+        self._context.result((swap_result.machine(swap, others) if swap else {}) | body)
         self._context.screen.print()
         if swap is not None:
             inside = int(swap.quote.min_buy_amount) if _leaves_weth(result.terms) else None
             accepted = result.terms.at_least
-            text = swap_result.report(swap, self._buy, unwrapped=inside, accepted=accepted)
+            text = swap_result.report(
+                swap, self._buy, unwrapped=inside, accepted=accepted, others=others
+            )
             self._context.screen.print(text)
         elif result.received is not None:
             least = self._buy.show(result.terms.at_least)

@@ -12,8 +12,11 @@ from quietswap.cli.output.tokens import ETHER, GWEI, DisplayToken, in_parts
 from quietswap.rules.amounts import difference_bps
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from quietswap.client import SwapResult, SwapSimulation, TradeResult
     from quietswap.client.flows.reference_price import ReferencePrice
+    from quietswap.client.node_calls import NodeReceipt
     from quietswap.rules.contract.orders import OrderStatusResponse
 
 UNCHECKED = (
@@ -60,10 +63,12 @@ def report(
     buy: DisplayToken,
     unwrapped: int | None = None,
     accepted: int | None = None,
+    others: "Sequence[NodeReceipt] | None" = (),
 ) -> RenderableType:
     """Return the amounts received, promised and paid, or why the swap failed.
 
     `accepted` is the minimum of the plan, where a later quote with a higher one was signed.
+    `others` are receipts of what was signed beside swap and approvals; None if some are not known.
     Of the received ETH only `unwrapped` wei are ETH if it is given; the rest is WETH.
     """
     quote, status = result.quote, result.status
@@ -95,10 +100,33 @@ def report(
         text = f"your own node confirms it ({result.fate}): another swap is safe"
         rows.append(("checked", Text(text, "green")))
     rows += against_pools(status)
-    gas, price = gas_cost(status)
-    if gas is not None and price is not None:
-        rows.append(("gas", f"{gas:,} at {GWEI.show(price)} = {ETHER.show(gas * price)}"))
-    return facts(*rows)
+    return facts(*rows, *_gas(result, others))
+
+
+def _gas(
+    result: "SwapResult", others: "Sequence[NodeReceipt] | None"
+) -> list[tuple[str, RenderableType]]:
+    """Return what the gas cost; a part is named so, and has the sum below it if that is known."""
+    gas, price = gas_cost(result.status)
+    if gas is None or price is None:
+        return []
+    line = f"{gas:,} at {GWEI.show(price)} = {ETHER.show(gas * price)}"
+    count, paid = 1 + len(others or ()) + len(result.approvals), gas_paid(result, others)
+    if count == 1 and paid is not None:
+        return [("gas", line)]
+    rows: list[tuple[str, RenderableType]] = [("swap gas", line)]
+    if paid is not None:
+        rows.append(("all gas", f"{ETHER.show(paid)} for {count} transactions"))
+    return rows
+
+
+def gas_paid(result: "SwapResult", others: "Sequence[NodeReceipt] | None") -> int | None:
+    """Return what swap, approvals and `others` cost in wei; None unless all of it is known."""
+    gas, price = gas_cost(result.status)
+    if gas is None or price is None or others is None:
+        return None
+    receipts = [*(each.receipt for each in result.approvals), *others]
+    return gas * price + sum(each.gas_used * each.effective_gas_price for each in receipts)
 
 
 def against_pools(status: "OrderStatusResponse") -> list[tuple[str, RenderableType]]:
@@ -121,8 +149,9 @@ def _reported(result: "SwapResult", buy: DisplayToken) -> str:
     return f"{of} ({bps / 100:+.2f} %), {origin}"
 
 
-def machine(result: "SwapResult") -> dict[str, Any]:
+def machine(result: "SwapResult", others: "Sequence[NodeReceipt] | None" = ()) -> dict[str, Any]:
     """Return the result as JSON values, with the quote and the last order status."""
+    paid = gas_paid(result, others)
     return {
         "ok": result.succeeded,
         "order": result.status,
@@ -136,5 +165,6 @@ def machine(result: "SwapResult") -> dict[str, Any]:
             | {"txHash": each.receipt.transaction_hash}
             for each in result.approvals
         ],
+        "gasPaidWei": None if paid is None else str(paid),
         "quote": result.quote,
     }
