@@ -106,14 +106,15 @@ def filter_headers(_: schemathesis.HookContext, headers: dict[str, Any] | None) 
 def filter_body(_: schemathesis.HookContext, body: Any) -> bool:
     """Leave out what the document does not say: that nearly the name of a member is rejected, and
     more unknown ones than are checked; that null means absent, and that the values of metadata and
-    fractions are compared with the quote, not with a type; that the zero address is no wallet, and
-    that names and notes must be printable.
+    fractions are compared with the quote, not with a type; that the zero address is no wallet, that
+    the two tokens must differ, and that names and notes must be printable.
     """
     return all(
         len(names) <= MOST_UNKNOWN
         and not any(map(_is_misspelt, names))
         and not _tolerated(names)
         and _NOBODY not in _listed(names.get("wallets"))
+        and ("sellToken" not in names or names["sellToken"] != names.get("buyToken"))
         and all(str(names.get(member, "")).isprintable() for member in ("name", "description"))
         for names in _objects(body)
     )
