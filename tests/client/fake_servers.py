@@ -7,9 +7,10 @@ import json
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import socket
+from socket import SHUT_RDWR, socket
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -246,10 +247,19 @@ class FakeServers:
         fake, self.service = self, service
         self.trips: list[list[str]] = []
         """The methods of each request to the node."""
+        self._connections = set[socket]()
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             wbufsize = 65536  # head and body in one packet
+
+            def setup(self) -> None:
+                super().setup()
+                fake._connections.add(self.connection)
+
+            def finish(self) -> None:
+                fake._connections.discard(self.connection)
+                super().finish()
 
             def _answer(self) -> None:
                 raw = self.rfile.read(int(self.headers.get("content-length", "0")))
@@ -303,6 +313,12 @@ class FakeServers:
         self._thread.start()
 
     def close(self) -> None:
+        """End it with its connections: both ends are in this process, which may have 1,024 files
+        where a test uses `select`.
+        """
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+        for connection in list(self._connections):
+            with suppress(OSError):  # its other end closed it meanwhile
+                connection.shutdown(SHUT_RDWR)
