@@ -37,7 +37,7 @@ async def test_history_tells_nulls_and_pages(
         "kind": "swap",
         "summary": summary,
     }
-    shared["relayAnswer"] = None
+    shared |= {"relayAnswer": None, "conversion": None}
     assert data["orders"] == [
         {"orderId": "ord_1", "status": "submitted", "blockNumber": None, "confirmedAt": None}
         | shared,
