@@ -240,6 +240,33 @@ def _name(asked: Asked) -> str:
     return names.get(asked.path) or ("history" if "/user/" in asked.path else "status")
 
 
+class _Server(ThreadingHTTPServer):
+    """Ends its connections with itself: both ends are in this process, which may have 1,024 open
+    files where a test uses `select`.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, *args: Any) -> None:
+        self._connections = set[socket]()
+        super().__init__(*args)
+
+    def get_request(self) -> tuple[socket, Any]:
+        request, address = super().get_request()
+        self._connections.add(request)
+        return request, address
+
+    def shutdown_request(self, request: Any) -> None:
+        self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        super().server_close()
+        for connection in list(self._connections):
+            with suppress(OSError):  # its other end closed it meanwhile
+                connection.shutdown(SHUT_RDWR)
+
+
 class FakeServers:
     """The server: `/rpc/secret` is the node, everything else the service."""
 
@@ -247,19 +274,10 @@ class FakeServers:
         fake, self.service = self, service
         self.trips: list[list[str]] = []
         """The methods of each request to the node."""
-        self._connections = set[socket]()
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             wbufsize = 65536  # head and body in one packet
-
-            def setup(self) -> None:
-                super().setup()
-                fake._connections.add(self.connection)
-
-            def finish(self) -> None:
-                fake._connections.discard(self.connection)
-                super().finish()
 
             def _answer(self) -> None:
                 raw = self.rfile.read(int(self.headers.get("content-length", "0")))
@@ -305,20 +323,13 @@ class FakeServers:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self.rpc_url = f"{self.url}/rpc/secret"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
 
     def close(self) -> None:
-        """End it with its connections: both ends are in this process, which may have 1,024 files
-        where a test uses `select`.
-        """
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
-        for connection in list(self._connections):
-            with suppress(OSError):  # its other end closed it meanwhile
-                connection.shutdown(SHUT_RDWR)
