@@ -1,6 +1,7 @@
 """Settings as an operator gives them: files, the environment, and what is refused."""
 
 import os
+import re
 import subprocess
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -12,9 +13,10 @@ from click.testing import CliRunner
 from quietswap.cli import command
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.server import asgi
-from quietswap.service.server.settings import BadSettings, load
+from quietswap.service.server.settings import BadSettings, load, setting_names
 from tests import forked
 
+SOURCES = Path(__file__).parents[2] / "src" / "quietswap"
 NODE = {"QUIETSWAP_NODE__URLS": "http://127.0.0.1:9"}
 
 
@@ -44,6 +46,15 @@ def test_a_file_with_what_was_removed_is_told_so(text: str, name: str, tmp_path:
     done = check("--settings", str(file), **NODE)
     assert done.returncode == 2
     assert f"{name}: OpenOcean and accept_unbound were removed: only routes" in done.stderr
+
+
+def test_what_commands_read_of_the_environment_is_no_setting() -> None:
+    """A shell that has a variable of the sandbox or of a client starts the service, too."""
+    files = [file for room in ("cli", "sandbox") for file in (SOURCES / room).rglob("*.py")]
+    pattern = re.compile(r"\bQUIETSWAP(?:_[A-Z]+)+\b(?!_)")
+    names = {name for file in files for name in pattern.findall(file.read_text("utf-8"))}
+    assert {"QUIETSWAP_GETH", "QUIETSWAP_MCP_TOKEN", "QUIETSWAP_CA_FILE"} <= names
+    assert setting_names(dict.fromkeys(names, "x")) == []
 
 
 def test_with_a_node_the_defaults_are_good() -> None:

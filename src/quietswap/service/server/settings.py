@@ -25,7 +25,8 @@ _CLIENT_ENVIRONMENT = frozenset(
     f"{PREFIX}{name}"
     for name in (
         "URL", "API_KEY", "RPC_URL", "PRIVATE_KEY", "KEYSTORE", "KEYSTORE_PASSWORD",
-        "WALLET_RPC_URL", "SETTINGS", "ANVIL", "FIXTURES", "PROJECT_ROOT",
+        "WALLET_RPC_URL", "CA_FILE", "MCP_TOKEN", "SETTINGS", "ANVIL", "GETH", "FIXTURES",
+        "PROJECT_ROOT",
     )
 )  # fmt: skip
 
