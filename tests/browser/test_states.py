@@ -315,6 +315,7 @@ def test_the_way_to_a_swap_by_keyboard(browser: Browser, town: Town, desk: ApiCl
     enter(page, r"^1\.5\sWETH")
     page.wait(css(".hist details[open] .line"))
     enter(page, "Swap")
+    state(page, "order")  # the open line of the orders has a "New swap", too
     enter(page, "New swap")
     page.wait(GO)
     assert page.hosts() == [urlsplit(town.facts["baseUrl"]).netloc], "nobody else was asked"
