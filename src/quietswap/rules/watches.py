@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from quietswap.rules.quotes.request import IndicativePriceRequest
+from quietswap.rules.time_units import DAY_S
 
 MOST_OPEN = 20
 """Open watches of one client."""
-LONGEST_S = 30 * 86_400
+LONGEST_S = 30 * DAY_S
 """So long after its creation a watch ends, unless it has an earlier deadline."""
 
 

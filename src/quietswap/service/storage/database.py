@@ -6,6 +6,7 @@ quietswap.rules.orders.stores.StoreUnavailable if there is no response within th
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -93,6 +94,23 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def _fill_slot(
+        self, slots_in_use: str, client_id: str, most: int, insert: str, values: Sequence[Value]
+    ) -> bool:
+        """Insert a row in the lowest free slot of a client; False if there is none below `most`.
+
+        `slots_in_use` selects them; `insert` takes the slot last, and returns no row if
+        another process took it meanwhile.
+        """
+        while True:
+            rows = await self._database.fetch(slots_in_use, client_id)
+            used_slots = {row[0] for row in rows}
+            slot = next(number for number in count() if number not in used_slots)
+            if slot >= most:
+                return False
+            if await self._database.change(insert, *values, slot):
+                return True
 
     async def _change_audited(self, audit: AuditEntry | None, sql: str, *args: Value) -> bool:
         """Run a write and log it, in one transaction; return whether it changed a row."""

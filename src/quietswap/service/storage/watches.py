@@ -1,7 +1,6 @@
 """Watches: created by clients, ended by the process that leads."""
 
 from collections.abc import Sequence
-from itertools import count
 
 from quietswap.rules.quotes.request import IndicativePriceRequest
 from quietswap.rules.tx.address import Address
@@ -52,16 +51,8 @@ class WatchStore(Store):
 
     async def add(self, watch: Watch, most: int) -> bool:
         """Take the lowest free slot of the client. Return False if there is none below `most`."""
-        while True:
-            rows = await self._database.fetch(
-                "SELECT slot FROM watches WHERE client_id = ? AND state = 'open'", watch.client_id
-            )
-            used_slots = {row[0] for row in rows}
-            slot = next(number for number in count() if number not in used_slots)
-            if slot >= most:
-                return False
-            if await self._database.change(_INSERT, *watch_values(watch), slot):
-                return True
+        in_use = "SELECT slot FROM watches WHERE client_id = ? AND state = 'open'"
+        return await self._fill_slot(in_use, watch.client_id, most, _INSERT, watch_values(watch))
 
     async def list(self, client_id: str, limit: int, offset: int) -> Sequence[Watch]:
         """Return watches of a client, newest first."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, astuple
-from itertools import count
 from operator import attrgetter
 from typing import Any
 
@@ -60,16 +59,8 @@ class WebhookStore(Store):
 
     async def add(self, webhook: Webhook, most: int) -> bool:
         """Take the lowest free slot of the client. Return False if there is none below `most`."""
-        while True:
-            rows = await self._database.fetch(
-                "SELECT slot FROM webhooks WHERE client_id = ?", webhook.client_id
-            )
-            used_slots = {row[0] for row in rows}
-            slot = next(number for number in count() if number not in used_slots)
-            if slot >= most:
-                return False
-            if await self._database.change(_INSERT, *_values(webhook), slot):
-                return True
+        in_use = "SELECT slot FROM webhooks WHERE client_id = ?"
+        return await self._fill_slot(in_use, webhook.client_id, most, _INSERT, _values(webhook))
 
     async def list(self, client_id: str) -> Sequence[Webhook]:
         """Return the webhooks of a client, oldest first."""
