@@ -10,9 +10,8 @@ from starlette.types import ASGIApp
 
 from quietswap.service.api.operation import ApiOptions
 from quietswap.service.server.app import create_api
-from tests import loopback
+from tests.api.documented import documented_client
 from tests.api.scripted_use_cases import SECRET, HandClock, ScriptedUseCases
-from tests.contract import check
 
 
 @pytest.fixture
@@ -33,16 +32,7 @@ def app(inside: ScriptedUseCases, clock: HandClock) -> ASGIApp:
 @pytest.fixture
 async def stranger(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
     """A client without a key; each of its answers is held against the OpenAPI document."""
-
-    async def documented(answer: httpx.Response) -> None:
-        await answer.aread()
-        check(answer)
-
-    transport = httpx.ASGITransport(app=app)
-    hooks = {"response": [documented]}
-    async with loopback.AsyncClient(
-        transport=transport, base_url="http://edge", event_hooks=hooks
-    ) as client:
+    async with documented_client(app) as client:
         yield client
 
 

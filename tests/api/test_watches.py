@@ -21,11 +21,11 @@ from quietswap.service.quoting.price import QuotePrice
 from quietswap.service.server.app import create_api
 from quietswap.service.watches.follow import FollowWatches
 from quietswap.service.watches.manage import ManageWatches
-from tests import loopback
+from tests.api.documented import documented_client
 from tests.api.scripted_use_cases import SECRET, ScriptedUseCases
 from tests.api.scripted_use_cases import HandClock as ApiClock
 from tests.api.test_webhooks import OTHER, data, refused
-from tests.contract import check, messages
+from tests.contract import messages
 from tests.quoting.test_quote_price import Chain, Scripted, desk
 from tests.storage.examples import T0, HandClock
 from tests.stored_orders import USDC
@@ -114,17 +114,7 @@ async def market(tmp_path: Path) -> AsyncIterator[Market]:
             events=EndingFeed(scene.storage.events, scene.clock),
         )
         app = create_api(use, ApiOptions(), inside.clock)
-
-        async def documented(answer: httpx.Response) -> None:
-            await answer.aread()
-            check(answer)
-
-        async with loopback.AsyncClient(
-            transport=httpx.ASGITransport(app=app),
-            base_url="http://edge",
-            event_hooks={"response": [documented]},
-            headers={"X-API-Key": SECRET},
-        ) as api:
+        async with documented_client(app, **{"X-API-Key": SECRET}) as api:
             follow = follower(scene, price, chain_clock)
             yield Market(scene, own, vendor, chain, chain_clock, price, follow, api)
 

@@ -15,10 +15,9 @@ from quietswap.service.api.operation import ApiOptions
 from quietswap.service.server.app import create_api
 from quietswap.service.server.webhooks import make_manager
 from quietswap.service.settings import Settings, WebhooksConfig
-from tests import loopback
+from tests.api.documented import documented_client
 from tests.api.scripted_use_cases import SECRET, ScriptedUseCases
 from tests.api.scripted_use_cases import HandClock as ApiClock
-from tests.contract import check
 from tests.storage.examples import T0
 from tests.webhooks.receiver import always, answer
 from tests.webhooks.scenes import KEY, PRIMARY, Scene, scene_on
@@ -33,17 +32,7 @@ async def caller_of(scene: Scene) -> AsyncIterator[httpx.AsyncClient]:
     settings = Settings(webhooks=WebhooksConfig(max_per_client=2))
     real = make_manager(settings, scene.storage, scene.caller, scene.clock)
     app = create_api(replace(inside.use_cases(), webhooks=real), ApiOptions(), inside.clock)
-
-    async def documented(answer: httpx.Response) -> None:
-        await answer.aread()
-        check(answer)
-
-    async with loopback.AsyncClient(
-        transport=httpx.ASGITransport(app=app),
-        base_url="http://edge",
-        event_hooks={"response": [documented]},
-        headers={"X-API-Key": SECRET},
-    ) as client:
+    async with documented_client(app, **{"X-API-Key": SECRET}) as client:
         yield client
 
 
