@@ -86,6 +86,18 @@ KILLS = {
 """The lines at which the process is killed: after a signature, a submission and a block."""
 
 
+def seller(town: SandboxInfo, folder: Path, words: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+    """Return a new wallet that holds what `words` sell, and its environment with a record there."""
+    account = Account.create()
+    loopback.post(town.rpc_url, json=funding(account.address)).raise_for_status()
+    env = environment(town, 0) | {"XDG_STATE_HOME": str(folder)}
+    env |= {"QUIETSWAP_PRIVATE_KEY": "0x" + bytes(account.key).hex()}
+    if words[1] == "USDC":
+        first = run_command(["swap", "1", "ETH", "USDC", *FAST], env)
+        assert first.returncode == 0, first.stdout + first.stderr
+    return account.address, env
+
+
 @pytest.mark.parametrize(
     ("words", "line"), [(words, line) for words, lines in KILLS.items() for line in lines]
 )
@@ -93,22 +105,16 @@ def test_a_killed_swap_with_ether_does_nothing_twice(
     town: SandboxInfo, tmp_path: Path, words: tuple[str, ...], line: str
 ) -> None:
     """By the nonces: as many transactions as the plan has steps, however it was interrupted."""
-    account = Account.create()
-    loopback.post(town.rpc_url, json=funding(account.address)).raise_for_status()
-    env = environment(town, 0) | {"XDG_STATE_HOME": str(tmp_path)}
-    env |= {"QUIETSWAP_PRIVATE_KEY": "0x" + bytes(account.key).hex()}
-    if words[1] == "USDC":
-        first = run_command(["swap", "1", "ETH", "USDC", *FAST], env)
-        assert first.returncode == 0, first.stdout + first.stderr
+    wallet, env = seller(town, tmp_path, words)
     with QuietswapClient(town.base_url, town.api_key, rpc_url=town.rpc_url) as client:
-        before = counted(client, account.address)
+        before = counted(client, wallet)
         kill_at(line, ["swap", *words, *FAST], env)
         recorded = (tmp_path / "quietswap" / "orders.jsonl").read_text("utf-8").splitlines()
         trade = json.loads(recorded[-1])["trade"]
         again = run_command(["swap", "--resume", trade, *FAST], env)
         assert again.returncode == 0, again.stdout + again.stderr
-        assert counted(client, account.address) - before == 3
-        assert client.node(node_calls.token_balance(town.tokens["WETH"], account.address)) == 0
+        assert counted(client, wallet) - before == 3
+        assert client.node(node_calls.token_balance(town.tokens["WETH"], wallet)) == 0
 
 
 def signs_in_one(town: SandboxInfo, wallet: str) -> None:
@@ -125,19 +131,13 @@ def test_a_killed_batch_with_ether_is_told_and_not_made_twice(
     town: SandboxInfo, tmp_path: Path, words: tuple[str, ...], line: str
 ) -> None:
     """The same command is refused until its end was told, also after its block."""
-    account = Account.create()
-    loopback.post(town.rpc_url, json=funding(account.address)).raise_for_status()
-    env = environment(town, 0) | {"XDG_STATE_HOME": str(tmp_path)}
-    env |= {"QUIETSWAP_PRIVATE_KEY": "0x" + bytes(account.key).hex()}
-    if words[1] == "USDC":
-        first = run_command(["swap", "1", "ETH", "USDC", *FAST], env)
-        assert first.returncode == 0, first.stdout + first.stderr
-    signs_in_one(town, account.address)
+    wallet, env = seller(town, tmp_path, words)
+    signs_in_one(town, wallet)
     with QuietswapClient(town.base_url, town.api_key, rpc_url=town.rpc_url) as client:
-        before = counted(client, account.address)
+        before = counted(client, wallet)
         kill_at(line, ["swap", *words, *BATCH], env)
         if line == "order ":
-            wait_until(lambda: counted(client, account.address) == before + 1)
+            wait_until(lambda: counted(client, wallet) == before + 1)
         again = run_command(["swap", *words, *BATCH], env)
         assert again.returncode == 1, again.stdout + again.stderr
         (resume,) = re.findall(r"^ *quietswap (swap --resume .*)$", again.stdout, re.MULTILINE)
@@ -146,11 +146,11 @@ def test_a_killed_batch_with_ether_is_told_and_not_made_twice(
         told = json.loads(end.stdout.splitlines()[-1])
         assert (told["ok"], list(told["steps"])) == (True, ["batch"])
         assert int(told["received"]) >= int(told["minimum"])
-        assert counted(client, account.address) == before + 1
+        assert counted(client, wallet) == before + 1
         if words[0] == "1":
             other = run_command(["swap", *words, *BATCH], env)
             assert other.returncode == 0, other.stdout + other.stderr
-            assert counted(client, account.address) == before + 2
+            assert counted(client, wallet) == before + 2
 
 
 def ready_url(log: Path) -> str:
