@@ -7,6 +7,10 @@
 # again. A segment that is there with other contents is never overwritten: two clusters use one folder.
 set -eu
 segment=$1 copy=$3/wal/$2
+case $3 in /*) ;; *)
+    echo "$3 is no absolute path: it would be a folder below the data" >&2
+    exit 1 ;;
+esac
 if [ -e "$copy" ]; then
     cmp "$segment" "$copy"
     exit

@@ -6,7 +6,11 @@
 #
 # PGHOST and the other variables of libpq name the server; the role needs REPLICATION.
 set -eu
-backups=$1 keep=${2:-7}
+backups=${1:?which folder?} keep=${2:-7}
+case $keep in *[!0-9]* | 0*)
+    echo "KEEP is a number from 1 on, not $keep" >&2
+    exit 1 ;;
+esac
 umask 077
 # Debian has some of the programs there only.
 PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
