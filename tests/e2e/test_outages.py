@@ -79,6 +79,7 @@ def ask_everything(client: httpx.Client, wallet: str, swap: Signed, wrap: Signed
     ]
     with ThreadPoolExecutor(len(requests)) as pool:
         for told in pool.map(lambda one: refused(one[1](), 503, one[0]), requests):
+            assert told["message"].startswith("the database does not answer")
             if told["error"] == "PROVIDER_UNAVAILABLE":
                 assert told["details"]["reason"] == "STORE_UNAVAILABLE"
 

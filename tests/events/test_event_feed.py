@@ -9,6 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from quietswap.rules.clients import visitor_id
+from quietswap.rules.errors.base import ServiceUnavailable
 from quietswap.rules.errors.clients import EventsPruned, TooManyStreams
 from quietswap.rules.errors.requests import InvalidParameter
 from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
@@ -169,7 +170,7 @@ async def test_streams_are_bounded_by_client_and_in_all(feed: EventFeed) -> None
     with pytest.raises(TooManyStreams, match="3 open streams"):
         await feed.follow("client-1", None, ALL)
     await feed.follow("client-2", None, ALL)
-    with pytest.raises(StoreUnavailable, match="as many streams"):
+    with pytest.raises(ServiceUnavailable, match="as many streams"):
         await feed.follow("client-3", None, ALL)
     streams[0].close()
     streams[0].close()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from quietswap.rules.clients import Party, party_of
+from quietswap.rules.errors.base import ServiceUnavailable
 from quietswap.rules.errors.clients import EventsPruned, TooManyStreams
 from quietswap.rules.errors.requests import InvalidParameter
 from quietswap.rules.orders.stores import StoreUnavailable
@@ -108,7 +109,8 @@ class EventFeed:
         """Open a stream of the events that follow `after`; of those to come if it is None.
 
         Close it after use. Raises InvalidParameter for a sequence that does not exist yet,
-        EventsPruned, TooManyStreams, and StoreUnavailable.
+        EventsPruned, TooManyStreams, ServiceUnavailable if all streams of the process are in use,
+        and StoreUnavailable.
         """
         span = await self.events.span(client_id, 0 if after is None else after.sequence)
         start = span.newest if after is None else after.sequence
@@ -125,7 +127,8 @@ class EventFeed:
             raise TooManyStreams(limit=self._per_client)
         self._admit_visitor(party_of(client_id))
         if self._open >= self._total:
-            raise StoreUnavailable("this process serves as many streams as it may")
+            text = "this process serves as many streams as it may"
+            raise ServiceUnavailable(text, reason="OVERLOADED")
         if channel is None:
             channel = self._channels[client_id] = _Channel(span.newest)
         stream = EventSubscription(self, channel, client_id, start, only)
