@@ -30,7 +30,7 @@ _BEGUN: list[Path] = []
 """The folder with the files of a new PostgreSQL server, once this process has made them."""
 
 
-_HASTY = "fsync = off\nfull_page_writes = off\nmax_connections = 200\n"
+_HASTY = "fsync = off\nautovacuum = off\nfull_page_writes = off\nmax_connections = 200\n"
 """As durable as a test needs."""
 
 
@@ -156,7 +156,7 @@ class PostgresCluster:
 
     async def _create(self, template: str) -> str:
         name = f"test_{next(_names)}"
-        await self._run(f"CREATE DATABASE {name} TEMPLATE {template}")
+        await self._run(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
         return self.url(name)
 
     async def _run(self, sql: str) -> None:
