@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import quietswap
+from quietswap.service.server.readiness import WITHIN_S
 from quietswap.service.server.web_assets import public_pages
 from tests.deploy.files import DEPLOY, IMAGE_ENVIRONMENT, ROOT, documents, good_settings, overspent
 from tests.deploy.files import parse_command as parsed
@@ -74,6 +75,7 @@ def test_probes_ask_pages_that_exist() -> None:
         assert found[probe]["httpGet"] == {"path": "/healthz", "port": "http"}
     assert "/healthz" in public_pages(docs=True)
     assert found["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
+    assert found["readinessProbe"]["timeoutSeconds"] > WITHIN_S
     assert '"/readyz": ready' in pages
     assert '"/metrics": metrics' in pages
     annotations = BY_KIND["Deployment"]["spec"]["template"]["metadata"]["annotations"]

@@ -14,6 +14,7 @@ import pytest
 from quietswap.rules.relays import BACKUP_TIER
 from quietswap.sandbox.faults import RELAYS
 from quietswap.sandbox.http_server import HttpResponse
+from quietswap.service.server.readiness import WITHIN_S as WITHIN_S_OF_NODE
 from tests import loopback
 from tests.databases import PostgresCluster, RedisServer
 from tests.e2e.conftest import VENDORS_ONLY, VENUES, Town
@@ -95,6 +96,23 @@ def test_a_node_that_is_away_is_named(town: Town, served: Served) -> None:
     assert checks == OK | {"node": checks["node"]}
     assert "127.0.0.1#1" in checks["node"]
     becomes_ready(served.town.api)
+
+
+def test_a_node_that_hangs_does_not_hold_up_the_probe_of_a_replica(
+    town: Town, tmp_path: Path
+) -> None:
+    """Each of three URLs has all the patience of this test: only the check's own limit ends it."""
+    urls = ",".join([town.facts["rpcUrl"]] * 3)
+    with serving(town, tmp_path, **VENDORS_ONLY, NODE__URLS=urls) as served:
+        becomes_ready(served.town.api)
+        town.fault("node", "hang")
+        try:
+            said = becomes(served.town.api, "node", other_than="ok")
+            status, checks = ready(served.town.api)
+        finally:
+            town.heal("node")
+    assert said == f"no answer in {WITHIN_S_OF_NODE:g} s"
+    assert (status, checks) == (200, OK | {"node": said})
 
 
 def test_sources_that_no_connection_reaches_are_named(town: Town, served: Served) -> None:

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
+from typing import TypeVar
 
 import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -35,10 +36,10 @@ def readiness(parts: Container, clock: Clock) -> Callable[[], Awaitable[Health]]
     trial = _Trial(parts.outside, clock)
 
     async def health() -> Health:
-        checks, trial_fault = await asyncio.gather(_checks(parts, reach, probe), trial())
-        warnings = _warnings(parts)
-        with suppress(NodeUnavailable):  # `checks` has it
-            warnings |= await parts.outside.chain.warnings()
+        checks, trial_fault, notices = await asyncio.gather(
+            _checks(parts, reach, probe), trial(), _notices(parts)
+        )
+        warnings = _warnings(parts) | notices
         if isinstance(trial_fault, NodeUnavailable):
             checks["node"] = str(trial_fault) if checks["node"] == "ok" else checks["node"]
         elif trial_fault is not None:
@@ -46,6 +47,29 @@ def readiness(parts: Container, clock: Clock) -> Callable[[], Awaitable[Health]]
         return Health(checks, tracker_role(parts), warnings)
 
     return health
+
+
+WITHIN_S = 5.0
+"""The node's part of /readyz. The probe of a replica waits 8 s (deploy/), and several nodes that
+hang take longer: only the database may take a replica out of service."""
+T = TypeVar("T")
+
+
+async def _in_time(work: Awaitable[T]) -> T:
+    """Return the result of `work`. Raises NodeUnavailable after `WITHIN_S`."""
+    try:
+        async with asyncio.timeout(WITHIN_S):
+            return await work
+    except TimeoutError:
+        raise NodeUnavailable(f"no answer in {WITHIN_S:g} s") from None
+
+
+async def _notices(parts: Container) -> dict[str, str]:
+    """Return what the operator should mend at the node; nothing while it is away."""
+    try:
+        return await _in_time(parts.outside.chain.warnings())
+    except NodeUnavailable:  # `checks` has it
+        return {}
 
 
 _WATCH_S = 15.0
@@ -94,7 +118,10 @@ class _Trial:
     async def __call__(self) -> str | NodeUnavailable | None:
         if self._last is not None and self._clock.monotonic() - self._last[1] < _TRIAL_S:
             return self._last[0]
-        return await self._in_flight(None, self._ask)
+        try:
+            return await _in_time(self._in_flight(None, self._ask))
+        except NodeUnavailable as late:  # three round trips: the node may answer each
+            return str(late)
 
     async def _ask(self) -> str | NodeUnavailable | None:
         fault: str | NodeUnavailable | None
@@ -152,9 +179,13 @@ def _warnings(parts: Container) -> dict[str, str]:
 
 async def _checks(parts: Container, reach: ConnectivityProbe, probe: ProbeRelays) -> dict[str, str]:
     """Return `ok` or the reason for each dependency. Only the database decides about traffic."""
-    settings, outside = parts.settings, parts.outside
-    database, node, unreachable, _ = await asyncio.gather(
-        _outcome(parts.ping()), _outcome(outside.chain.head()), reach.unreachable(), probe()
+    settings, outside, shares = parts.settings, parts.outside, parts.storage.shares
+    database, node, unreachable, _, _ = await asyncio.gather(
+        _outcome(parts.ping()),
+        _outcome(_in_time(outside.chain.head())),
+        reach.unreachable(),
+        probe(),
+        asyncio.gather(*(share.probe() for share in shares)),
     )
     sources = [(one, factories.source_url(settings, one.name)) for one in outside.sources]
     checks = {
@@ -163,8 +194,6 @@ async def _checks(parts: Container, reach: ConnectivityProbe, probe: ProbeRelays
         "sources": _any_up(sources, unreachable),
         "relay": _relays(outside.relays.values()),
     }
-    shares = parts.storage.shares
-    await asyncio.gather(*(share.probe() for share in shares))
     if shares:
         checks["rates"] = next(filter(None, map(_share_taken, shares)), "ok")
     return checks
