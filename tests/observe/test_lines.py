@@ -52,6 +52,7 @@ def stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stderr]:
         ("0x02f8b1" + "5c" * 60, "5c5c"),
         ("4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318", "4c0883"),
         ("postgresql://user:s3cret@host/name", "s3cret"),
+        ("postgresql://user:p@/s3cret@host/name", "s3cret"),
         ("https://s3cret@node.example", "s3cret"),
         (repr(bytes(range(128, 160))), r"\x8a"),
     ],

@@ -54,6 +54,15 @@ def secrets_of(url: str) -> list[str]:
     return [part for part in secrets if part and len(part) >= _SHORTEST_SECRET]
 
 
+def cuts_account(url: str) -> bool:
+    """Return whether a raw /, ? or # of its password may end the host, with an @ behind it.
+
+    What is then taken for the host, and shown, is a part of user or password.
+    """
+    parts = urlsplit(url)
+    return "#" in url or "@" in parts.path + parts.query
+
+
 def masked(text: str, secrets: Iterable[str] = (), limit: int = 200) -> str:
     """Return at most `limit` printable characters of what a node says.
 

@@ -75,7 +75,7 @@ def _with_request(_logger: WrappedLogger, _method: str, line: EventDict) -> Even
 
 
 _SECRET = re.compile(
-    r"\bq[rs]_\w+|[0-9a-fA-F]{64,}|(?<=://)[^/@\s]+(?=@)|(?:\\x[0-9a-f]{2}[^\\]{0,8}){8,}"
+    r"\bq[rs]_\w+|[0-9a-fA-F]{64,}|(?<=://)\S+(?=@)|(?:\\x[0-9a-f]{2}[^\\]{0,8}){8,}"
 )
 """API keys, secrets of RPC URLs, hex with the length of a private key or more, passwords in URLs,
 escaped bytes."""

@@ -60,7 +60,7 @@ def check_urls(settings: Settings) -> None:
     bases["tracking.explorer_url"] = settings.tracking.explorer_url
     faults = [
         f"{name}: it must be http://HOST or https://HOST, with a port up to 65535, "
-        "without blanks and #"
+        "without blanks and #; in a password write %40 for @, %2F for /, %3F for ?"
         for name, url in (whole_urls | bases).items()
         if url is not None and not can_be_asked(url)
     ]

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from quietswap.rules.foreign_text import cuts_account
 from quietswap.service.storage.database import IN_MEMORY
 
 SQLITE = "sqlite:///"
@@ -90,20 +91,15 @@ def shown_host(url: str) -> str:
 
 
 def _check_hosts(url: str, name: str) -> None:
-    """Refuse what the drivers would refuse, with a message that never contains the password.
-
-    A # or a / of the password ends the host there, and what follows would be shown as the host.
-    """
+    """Refuse what the drivers would refuse, with a message that never contains the password."""
     try:
-        hosts = shown_host(url).split(",")
-        if "#" in url or "@" in urlsplit(url).path:
-            hosts = [":"]
+        hosts = [":"] if cuts_account(url) else shown_host(url).split(",")
     except ValueError:
         hosts = [":"]
     if not all(_HOST.fullmatch(host) and _port(host) <= _LAST_PORT for host in hosts):
         raise BadDatabaseUrl(
             f"{name}: its host and port cannot be read; write special characters of a password as "
-            "%40 for @, %23 for #, %2F for /"
+            "%40 for @, %23 for #, %2F for /, %3F for ?"
         )
 
 
