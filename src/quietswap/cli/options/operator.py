@@ -47,9 +47,10 @@ class OperatorContext:
 
     @property
     def url(self) -> str:
-        """The database URL without user and password."""
-        scheme, _, rest = self.settings("storage").storage.url.partition("://")
-        return f"{scheme}://{rest.rpartition('@')[2]}"
+        """The database URL without user, password and query."""
+        from quietswap.service.storage.database_urls import shown_url
+
+        return shown_url(self.settings("storage").storage.url)
 
     def settings(self, *sections: str) -> Settings:
         """Return the settings. Raises click.UsageError with one line for each fault.

@@ -1,5 +1,6 @@
 """URLs of the database and of Redis: what they may be, and what they name."""
 
+import math
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,7 +37,7 @@ def is_embedded(url: str, name: str = "storage.url") -> bool:
             raise BadDatabaseUrl(f"{name}: a SQLite URL is a path and takes no ?options")
         return True
     if url.startswith(_POSTGRES):
-        _check_hosts(url, name)
+        _check_hosts(url, name, most_ats=1)  # asyncpg takes what follows the first @ for the host
         _check_words(url, name)
         _check_extra("postgres", "asyncpg", name)
         return False
@@ -90,10 +91,19 @@ def shown_host(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
-def _check_hosts(url: str, name: str) -> None:
+def shown_url(url: str) -> str:
+    """Return a checked database URL without user, password and query."""
+    if is_embedded(url):
+        return url
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{shown_host(url)}{parts.path}"
+
+
+def _check_hosts(url: str, name: str, most_ats: float = math.inf) -> None:
     """Refuse what the drivers would refuse, with a message that never contains the password."""
     try:
-        hosts = [":"] if cuts_account(url) else shown_host(url).split(",")
+        is_cut = cuts_account(url) or urlsplit(url).netloc.count("@") > most_ats
+        hosts = [":"] if is_cut else shown_host(url).split(",")
     except ValueError:
         hosts = [":"]
     if not all(_HOST.fullmatch(host) and _port(host) <= _LAST_PORT for host in hosts):
