@@ -41,6 +41,21 @@ def test_a_second_service_on_the_port_is_refused(
     assert f"{taken} {os.getpid()} (" in logged["message"]
 
 
+def test_settings_that_cannot_be_used_end_the_log_as_json(
+    quietswap: Quietswap, environment: dict[str, str | None]
+) -> None:
+    """The fatal line that an operator meets first: a collector reads it as the others."""
+    environment["QUIETSWAP_SERVER__PROT"] = "1"
+    result = quietswap("serve")
+    logged = json.loads(result.stderr)
+    assert (result.exit_code, logged["event"]) == (2, "start_failed")
+    assert logged["message"].startswith("quietswap cannot start: the settings cannot be used: ")
+    assert "there is no setting prot" in logged["message"]
+    plain = quietswap("serve", "--check")
+    assert (plain.exit_code, "there is no setting prot" in plain.stderr) == (2, True)
+    assert plain.stderr.startswith("Usage: ")
+
+
 def test_a_check_names_the_process_on_the_port(
     quietswap: Quietswap, environment: dict[str, str | None]
 ) -> None:

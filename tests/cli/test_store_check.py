@@ -1,6 +1,7 @@
 """`serve --check --stores` says which stores it reached."""
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -43,6 +44,16 @@ def test_the_database_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     done = check(tmp_path, monkeypatch, "--stores")
     assert done.exit_code == 0, done.output
     assert f"{database} was reached and takes writes; Redis is not set (storage" in done.stdout
+
+
+def test_nothing_of_the_query_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres: PostgresCluster
+) -> None:
+    """A password may stand there."""
+    url = asyncio.run(postgres.migrated())
+    done = check(tmp_path, monkeypatch, "--stores", STORAGE__URL=f"{url}&password=hush")
+    assert (done.exit_code, "was reached" in done.output) == (0, True), done.output
+    assert "hush" not in done.output
 
 
 def test_redis_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,9 +106,10 @@ def test_a_start_beside_another_process_says_what_it_waits_for(
         done = CliRunner().invoke(command, ["serve"])
         own.run(storage.close())
     assert (done.exit_code, done.stdout) == (1, "")
-    waiting = "another process serves from this database: waiting 0.5 s for its end\n"
-    assert done.stderr.count(waiting) == 1
-    assert done.stderr.index(waiting) < done.stderr.index("quietswap cannot start")
+    first, *_, last = map(json.loads, done.stderr.splitlines())  # each line is JSON, as the log's
+    waiting = "another process serves from this database: waiting 0.5 s for its end"
+    assert (first["event"], first["message"]) == ("predecessor_awaited", waiting)
+    assert (last["event"], done.stderr.count(waiting)) == ("start_failed", 1)
 
 
 @pytest.fixture
@@ -128,11 +140,12 @@ def test_a_start_with_redis_beside_a_process_without_is_refused(
 def test_a_start_says_that_redis_is_away(
     monkeypatch: pytest.MonkeyPatch, start: Callable[[], Result]
 ) -> None:
-    """It serves as soon as Redis is there, without another start."""
+    """It serves: each process allows its share of the limits."""
     monkeypatch.setenv("QUIETSWAP_STORAGE__REDIS_URL", "redis://127.0.0.1:9")
     done = start()
     assert done.exit_code == 0, done.output
-    assert "requests are answered 503 until this has ended: Redis: ConnectionError" in done.stderr
+    line = json.loads(done.stderr)
+    assert (line["event"], line["reason"]) == ("store_away", "Redis: ConnectionError")
 
 
 def old_release(file: Path) -> None:
@@ -266,7 +279,7 @@ def test_a_start_migrates_what_no_other_process_has_open(
         own.run(lock.release())
     done = start()
     assert done.exit_code == 0, done.output
-    assert "the database was migrated: " in done.stderr
+    assert json.loads(done.stderr)["event"] == "database_migrated"
     assert version(tmp_path / "own.db") == before + 1
     for text in (
         (tmp_path / "audit.jsonl").read_text("utf-8"),

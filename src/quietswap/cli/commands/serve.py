@@ -17,7 +17,7 @@ from quietswap.service.server import free_port, start_checks
 from quietswap.service.server.certificates import expires_at, validity_fault
 from quietswap.service.server.settings import secret_origins
 from quietswap.service.server.settings_summary import settings_summary
-from quietswap.service.settings import Settings
+from quietswap.service.settings import ObserveConfig, Settings
 
 if TYPE_CHECKING:
     from quietswap.service.storage.factory import Storage
@@ -47,7 +47,8 @@ def serve(
     if (as_json or stores or node) and not check:
         raise click.UsageError("--json, --stores and --node need --check")
     context = OperatorContext(settings_path)
-    settings = context.settings()
+    with _ending_as_logged(None if check else ObserveConfig()):  # no format could be read
+        settings = context.settings()
     given = {name: value for name, value in given.items() if value is not None}
     server = msgspec.structs.replace(settings.server, **given)
     settings = msgspec.structs.replace(settings, server=server)
@@ -76,11 +77,13 @@ def serve(
         for line in (*lines, *(f"warning: {warning}" for warning in warnings)):
             click.echo(line)
         return
-    with _ending_as_logged(settings):
+    with _ending_as_logged(settings.observe):
         if faults:
             raise click.UsageError(f"{_CANNOT_START}\n{_listed(faults)}")
+        from quietswap.service import observe
         from quietswap.service.server.process import run_server
 
+        observe.write_logs(settings.observe, cached=False)
         _begin_on_storage(context, shared=bool(settings.storage.redis_url))
         run_server(settings, settings_path, {name: str(value) for name, value in given.items()})
 
@@ -93,16 +96,16 @@ def _listed(faults: list[str]) -> str:
 
 
 @contextmanager
-def _ending_as_logged(settings: Settings) -> Iterator[None]:
+def _ending_as_logged(log: ObserveConfig | None) -> Iterator[None]:
     """Report a failed start as a line of the log where that is JSON and nobody reads along."""
     try:
         yield
     except click.ClickException as error:
-        if settings.observe.log_format != "json" or sys.stderr.isatty():
+        if log is None or log.log_format != "json" or sys.stderr.isatty():
             raise
         from quietswap.service import observe
 
-        observe.write_logs(settings.observe)
+        observe.write_logs(log, cached=False)
         observe.start_failed(error.format_message().removeprefix(_CANNOT_START).strip())
         raise click.exceptions.Exit(error.exit_code) from error
 
@@ -135,26 +138,23 @@ def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
     click.ClickException.
     """
     from quietswap.rules.orders.stores import StoreUnavailable
+    from quietswap.service import observe
     from quietswap.service.base.clock import SystemClock
     from quietswap.service.orders.tracking import single_process
     from quietswap.service.storage import migrate
-
-    def say(seconds: float) -> None:
-        text = f"another process serves from this database: waiting {seconds:g} s for its end"
-        click.echo(text, err=True)
 
     async def begin(storage: "Storage") -> None:
         is_file = storage.database.dialect == "sqlite"
         if not is_file:
             await migrate.check(storage.database)
         serving = single_process.SingleProcessGuard(storage.serving, SystemClock(), shared=shared)
-        await serving.begin(single_process.PREDECESSOR_S, say)
+        await serving.begin(single_process.PREDECESSOR_S, observe.predecessor_awaited)
         if is_file:
             await upgrade(storage)
         try:
             await storage.ping_all()
         except StoreUnavailable as error:
-            click.echo(f"requests are answered 503 until this has ended: {error}", err=True)
+            observe.store_away(str(error))
 
     async def upgrade(storage: "Storage") -> None:
         version = await migrate.current_version(storage.database)
@@ -167,7 +167,7 @@ def _begin_on_storage(context: OperatorContext, *, shared: bool) -> None:
             applied = await migrate.migrate(storage.database)
             record["applied"] = applied
             await storage.audit.append(context.audit("database_migrated", applied=applied))
-        click.echo(f"the database was migrated: {', '.join(applied)}", err=True)
+        observe.database_migrated(applied)
 
     try:
         context.run(begin, creates=True, checked=False, rates=True)

@@ -297,6 +297,22 @@ def start_failed(reason: str) -> None:
     log.error("start_failed", message=f"quietswap cannot start: {reason}")
 
 
+def predecessor_awaited(seconds: float) -> None:
+    """Another process serves from this database. This process waits so long for its end."""
+    text = f"another process serves from this database: waiting {seconds:g} s for its end"
+    log.warning("predecessor_awaited", message=text)
+
+
+def store_away(reason: str) -> None:
+    """This process starts while Redis is away, or while the database takes no writes."""
+    log.warning("store_away", reason=reason)
+
+
+def database_migrated(applied: Sequence[str]) -> None:
+    """A start brought a SQLite file of an older release to the schema of this one."""
+    log.info("database_migrated", applied=applied)
+
+
 def port_awaited(port: int, seconds: float) -> None:
     """Another process still listens on the port. This process waits for it."""
     log.warning("port_awaited", port=port, seconds=seconds)
