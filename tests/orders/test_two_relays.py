@@ -359,6 +359,16 @@ async def test_a_cancel_that_the_first_relay_does_not_take_now_waits_for_it(scen
     assert scene.got(cancel)[0] >= 2
 
 
+async def test_what_a_block_has_is_not_told_as_refused(scene: Scene) -> None:
+    order = await swapped(scene.desk)
+    scene.desk.relay.answers(RelayOutcome.NOT_TAKEN)
+    cancel = await scene.cancel(order)
+    assert "not each relay took it" in ((await scene.now(cancel)).relay_answer or "")
+    await scene.mine(Tx.of(cancel), blocks=RULES.confirmations)
+    mined = await scene.now(cancel)
+    assert (mined.status, mined.relay_answer) == (OrderStatus.CONFIRMED, None)
+
+
 async def test_an_ended_order_posted_again_elsewhere_keeps_its_first_relay(scene: Scene) -> None:
     order = await swapped(scene.desk)
     await ended(scene.desk, order, FailureCode.EXPIRED)

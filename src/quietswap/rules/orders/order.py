@@ -213,7 +213,8 @@ class Order:
     quote_id: str | None = None
     """The quote that a swap spends; None for other orders and those of older releases."""
     relay_answer: str | None = None
-    """The words of a relay whose last answer did not take it: foreign text, made harmless."""
+    """The words of a relay whose last answer did not take it: foreign text, made harmless. None
+    once a block has it."""
     deadline_s: int | None = None
     """The last second (Unix) in which the router executes it; None if the router has no deadline.
     Only blocks decide that it is past, and then the order expires for good."""
@@ -261,7 +262,10 @@ class Order:
             raise IllegalTransition(fault)
         if (failure is not None) != (target in (FAILED, CANCELLED)):
             raise IllegalTransition(f"{target} says why, and nothing else does")
-        return replace(self, status=target, failure=failure, inclusion=inclusion)
+        answer = None if inclusion else self.relay_answer  # a block outweighs a relay's refusal
+        return replace(
+            self, status=target, failure=failure, inclusion=inclusion, relay_answer=answer
+        )
 
     def can_move_by(self, event_type: OrderEventType) -> bool:
         """Return whether the table allows this transition from the current status."""
