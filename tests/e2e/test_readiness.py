@@ -176,13 +176,13 @@ def test_a_relay_that_does_not_answer_is_left_before_anybody_signs(
     becomes_ready(api)
 
 
-def shares(api: httpx.Client) -> None:
-    """Return once /readyz says that limits are not shared; requests go on within the share."""
+def shares(api: httpx.Client, reason: str) -> None:
+    """Return once /readyz says why limits are not shared; requests go on within the share."""
 
     def said() -> bool:
         status, checks = ready(api)
         text = checks["rates"]
-        return status == 200 and "Redis:" in text and "all of each limit" in text
+        return status == 200 and f"Redis: {reason}" in text and "all of each limit" in text
 
     wait_until(said, lambda: ready(api))
     answer = api.post("/api/v1/mev/wrap/quote", json=WRAP)
@@ -202,16 +202,16 @@ def test_a_database_or_a_redis_that_is_away_is_named(town: Town, tmp_path: Path)
 
     with serving(town, tmp_path, **stores) as served:
         wait_until(is_well, lambda: ready(served.town.api))
-        for begin, end in (
-            (redis.kill, redis.start),
+        for begin, reason, end in (
+            (redis.kill, "", redis.start),
             # It answers PING, and takes no write.
-            (partial(redis.command, "CONFIG", "SET", "maxmemory", "1"),
+            (partial(redis.command, "CONFIG", "SET", "maxmemory", "1"), "its memory is full",
              partial(redis.command, "CONFIG", "SET", "maxmemory", "0")),
-            (partial(redis.command, "REPLICAOF", "127.0.0.1", "1"),
+            (partial(redis.command, "REPLICAOF", "127.0.0.1", "1"), "it is a replica",
              partial(redis.command, "REPLICAOF", "NO", "ONE")),
         ):  # fmt: skip
             begin()
-            shares(served.town.api)
+            shares(served.town.api, reason)
             end()
             wait_until(is_well, lambda: ready(served.town.api))
         postgres.psql("ALTER SYSTEM SET default_transaction_read_only = on", RELOAD)

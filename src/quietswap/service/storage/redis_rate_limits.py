@@ -35,6 +35,9 @@ return {count, ends}
 """The script uses the server's time, so that hosts with different clocks share one window. It has
 one key: a server that spreads its keys over shards refuses a script of several."""
 
+_REFUSALS = {"READONLY": "it is a replica", "OOM ": "its memory is full"}
+"""By Redis's own words; an error within a script has them in its middle."""
+
 _Window = tuple[str, int]
 """Key and length (s) of a window."""
 
@@ -108,7 +111,7 @@ class RedisRateStore:
             # A former master that refuses as a replica keeps its connections: the next hit asks
             # whichever server the name of the URL leads to by then.
             await self._disconnect()
-            raise StoreUnavailable(f"Redis: {type(error).__name__}") from error
+            raise StoreUnavailable(f"Redis: {_reason(error)}") from error
         counted = {window: states[window][0] - total for window, total in sums.items()}
         answers = []
         for hit in hits:
@@ -133,3 +136,8 @@ class RedisRateStore:
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+def _reason(error: Exception) -> str:
+    words = str(error)
+    return next((why for sign, why in _REFUSALS.items() if sign in words), type(error).__name__)
