@@ -1,6 +1,7 @@
 """Each alert fires by Prometheus's own engine, in the minute that is written here."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -122,12 +123,75 @@ def test_every_alert_has_its_case() -> None:
     assert {rule["alert"] for rule in rules()} == set(CASES)
 
 
+BUSY: dict[str, str] = {
+    'up{job="quietswap",instance="a"}': "1x300",
+    **{
+        f'quietswap_dependency_up{{check="{check}",instance="a"}}': "1x300"
+        for check in ("database", "node", "sources", "relay", "rates")
+    },
+    'quietswap_clock_database_ahead_seconds{instance="a"}': "0.2x300",
+    'quietswap_clock_ahead_seconds{instance="a"}': "13x300",
+    'quietswap_tls_certificate_expiry_timestamp_seconds{instance="a"}': "7776000x300",
+    'quietswap_requests_total{endpoint="swap_quote",status="200"}': "0+600x300",
+    'quietswap_requests_total{endpoint="swap_quote",status="401"}': "0+20x300",
+    'quietswap_requests_total{endpoint="swap_quote",status="503"}': "0+10x300",
+    'quietswap_orders_watched{status="pending"}': "0 1 0 2x300",
+    START + '{relay="first"}': "0+60x300",
+    'quietswap_relay_answers_total{relay="first",outcome="accepted"}': "0+9x300",
+    'quietswap_relay_answers_total{relay="first",outcome="invalid"}': "0+1x300",
+    'quietswap_tracker_leads{instance="a"}': "1x300",
+    'quietswap_tracker_leads{instance="b"}': "0x300",
+    "quietswap_tracker_lag_blocks": "1x300",
+    'quietswap_order_moves_total{status="submitted"}': "0+9x300",
+    'quietswap_order_moves_total{status="confirmed"}': "0+8x300",
+    'quietswap_order_moves_total{status="failed"}': "0+1x300",
+    'quietswap_order_confirm_seconds_bucket{le="600.0"}': "0+8x300",
+    'quietswap_order_confirm_seconds_bucket{le="+Inf"}': "0+9x300",
+    "quietswap_order_confirm_seconds_count": "0+9x300",
+    'quietswap_node_errors_total{node="a",kind="timeout"}': "0+20x300",
+    "quietswap_verification_outages_total": "0+2x300",
+    "quietswap_reorgs_total": "0x59 1x300",
+    'quietswap_source_answers_total{source="sushi",outcome="answered"}': "0+8x300",
+    'quietswap_source_answers_total{source="sushi",outcome="timed_out"}': "0+2x300",
+    'quietswap_source_overquotes_total{source="sushi"}': "0+1x300",
+    'quietswap_verifications_total{source="sushi",verdict="answered"}': "0+9x300",
+    'quietswap_verifications_total{source="sushi",verdict="reverted"}': "0+1x300",
+    'quietswap_verifications_total{source="sushi",verdict="unsafe"}': "0x300",
+    'quietswap_source_reference_bps_bucket{source="sushi",le="100.0"}': "0+10x300",
+    'quietswap_source_reference_bps_count{source="sushi"}': "0+10x300",
+    'quietswap_quote_phase_seconds_bucket{phase="total",le="2.0"}': "0+98x300",
+    'quietswap_quote_phase_seconds_bucket{phase="total",le="+Inf"}': "0+100x300",
+    'quietswap_webhooks_disabled_total{reason="failed"}': "0x300",
+}
+"""A day like any other, with some errors of everything."""
+
+
 def test_each_alert_fires_in_its_minute(tmp_path: Path) -> None:
+    _passes(tmp_path, [_test(alert, *case) for alert, case in CASES.items()])
+
+
+def test_nothing_fires_on_a_day_like_any_other_nor_without_any_traffic(tmp_path: Path) -> None:
+    quiet = {name: re.sub(r"\+\d+x", "x", values) for name, values in BUSY.items()}
+    quiet['quietswap_orders_watched{status="pending"}'] = "0x300"
+    minutes = (1, 5, 15, 61, 130, 250)
+    _passes(tmp_path, [_firing(series, dict.fromkeys(minutes, 0)) for series in (BUSY, quiet)])
+
+
+def test_the_relay_alert_ends_with_the_outage(tmp_path: Path) -> None:
+    """Its first word is an accepted transaction: it does not look back over a window."""
+    series = {
+        START + '{relay="first"}': "0x19 1200+60x60",
+        'quietswap_orders_watched{status="pending"}': "5x300",
+    }
+    minutes = {3: 0, 4: 1, 19: 1, 20: 0, 40: 0}
+    _passes(tmp_path, [_firing(series, minutes, 'alertname="QuietswapRelaySilent",')])
+
+
+def _passes(folder: Path, tests: list[dict[str, object]]) -> None:
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("promtool is not installed: apt install prometheus")
-    file = tmp_path / "times.json"  # JSON is YAML
-    tests = [_test(alert, *case) for alert, case in CASES.items()]
+    file = folder / "times.json"  # JSON is YAML
     document = {
         "rule_files": [str(DEPLOY / "alerts.yaml")],
         "evaluation_interval": "1m",
@@ -142,16 +206,22 @@ def test_each_alert_fires_in_its_minute(tmp_path: Path) -> None:
 
 def _test(alert: str, minutes: int, series: dict[str, str]) -> dict[str, object]:
     """Return a test of promtool: it does not fire a minute earlier."""
-    expression = f'count(ALERTS{{alertname="{alert}",alertstate="firing"}})'
-    silent = {"expr": expression, "eval_time": f"{minutes - 1}m", "exp_samples": []}
-    fires = {
-        "expr": expression,
-        "eval_time": f"{minutes}m",
-        "exp_samples": [{"labels": "{}", "value": 1}],
-    }
+    return _firing(series, {minutes - 1: 0, minutes: 1}, f'alertname="{alert}",') | {"name": alert}
+
+
+def _firing(
+    series: dict[str, str], expected: dict[int, int], selector: str = ""
+) -> dict[str, object]:
+    """Return a test of promtool: how many alerts fire in each minute."""
     return {
         "interval": "1m",
-        "name": alert,
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
-        "promql_expr_test": [silent, fires],
+        "promql_expr_test": [
+            {
+                "expr": f'count(ALERTS{{{selector}alertstate="firing"}})',
+                "eval_time": f"{minute}m",
+                "exp_samples": [{"labels": "{}", "value": count}] if count else [],
+            }
+            for minute, count in expected.items()
+        ],
     }

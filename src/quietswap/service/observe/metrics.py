@@ -226,6 +226,7 @@ def begin(sources: tuple[str, ...], relays: Iterable[str] = ()) -> None:
         relay_accepted(relay).set_to_current_time()
     for status in OrderStatus:
         orders_watched(status)
+        order_moves(status)
     for reason in DisabledReason:
         webhooks_disabled(reason.value)
     _build.labels(__version__, platform.python_version()).set(1)
