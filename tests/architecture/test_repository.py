@@ -39,8 +39,16 @@ def test_the_layout_names_folders_and_files_that_exist() -> None:
 def test_every_decision_is_listed_and_linked() -> None:
     folder = ROOT / "docs" / "decisions"
     index = (folder / "README.md").read_text("utf-8")
-    linked = set(re.findall(r"\((\d{4}-[a-z0-9-]+\.md)\)", index))
-    assert linked == {path.name for path in folder.glob("[0-9]*.md")}
+    linked = re.findall(r"\((\d{4}-[a-z0-9-]+\.md)\)", index)
+    assert linked == sorted(path.name for path in folder.glob("[0-9]*.md"))
+
+
+def test_texts_name_decisions_that_exist() -> None:
+    """The number alone, or the name of the file."""
+    names = run("git", "grep", "-hoE", r"decisions/[0-9]{4}(-[a-z0-9-]+\.md)?").stdout.split()
+    assert len(names) > 50
+    for name in names:
+        assert any((ROOT / "docs").glob(f"{name}*")), name
 
 
 NAMED = re.compile(

@@ -20,7 +20,7 @@ from tests.spec.api_client import ApiClient
 from tests.waiting import WITHIN_S
 
 BEFORE = "fd10f1f4"
-"""The commit of the release before; move it with each release (`docs/decisions/0050`)."""
+"""The commit of the release before; move it with each release (`docs/decisions/0007`)."""
 _ROOT = Path(__file__).parents[2]
 
 

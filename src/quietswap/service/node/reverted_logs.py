@@ -2,7 +2,7 @@
 
 Honest routes are then refused as moving tokens of the wallet, because a router may try a pool, and
 undo it. The logs decide all the same: balances are read of two tokens only, and an approval shows
-in no balance (docs/decisions/0084-logs-decide-and-the-node-is-tried.md).
+in no balance (docs/decisions/0017-simulated-as-it-will-run.md).
 """
 
 import secrets

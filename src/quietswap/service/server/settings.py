@@ -4,7 +4,7 @@ An unknown name or an invalid value is an error that names it; only a command th
 sections leaves alone a variable that cannot be meant for them. The environment variable
 `QUIETSWAP_NODE__URLS` overrides the setting `node.urls`: section and name in upper case, joined by
 two underscores. Lists are separated by commas. A setting that may hold a secret may name it
-instead, see below. Why not a library: docs/decisions/0027.
+instead, see below. Why not a library: docs/decisions/0005-stack.md.
 """
 
 import difflib

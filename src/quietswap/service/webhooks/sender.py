@@ -1,6 +1,6 @@
 """Requests to the URLs of webhooks: HTTP/1.1 to one checked IP address, on asyncio streams and h11.
 
-Why not the HTTP client of the service: docs/decisions/0032-webhooks.md. Only the status of the
+Why not the HTTP client of the service: docs/decisions/0031-events.md. Only the status of the
 answer is used. Its head and the part of its body that is read are limited, and nothing is
 decompressed or decoded.
 """
