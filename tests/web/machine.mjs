@@ -1,7 +1,7 @@
-// Runs steps of a trade without a browser: a JSON program on stdin, its results on stdout.
-// The sources are bundled in memory, with the page's own esbuild.
-import { readFileSync } from 'node:fs'
+// Runs steps of a trade without a browser: one JSON program per line on stdin, its results on a line of stdout.
+// The sources are bundled once, in memory, with the page's own esbuild.
 import { createRequire } from 'node:module'
+import { createInterface } from 'node:readline'
 
 const [folder] = process.argv.slice(2)
 const { buildSync } = createRequire(`${folder}/package.json`)('esbuild')
@@ -48,7 +48,7 @@ const rows = (orders) =>
     .rowsOf(page.cardsOf(new Map(orders.map((order) => [order.orderId, { order, finalized: false, takenBack: false }]))))
     .map(({ update: { order }, wrap }) => [order.orderId, wrap?.orderId])
 
-const answers = JSON.parse(readFileSync(0, 'utf8')).map(({ call, given }) => {
+function answered({ call, given }) {
   if (call === 'table') return page.TABLE
   if (call === 'play') return given.events.reduce(page.reduce, { ...page.fresh('0.5'), ...given.trade })
   if (call === 'primary') return page.primaryOf({ ...page.fresh('0.5'), ...given.trade }, given.world)
@@ -59,5 +59,8 @@ const answers = JSON.parse(readFileSync(0, 'utf8')).map(({ call, given }) => {
   if (call === 'calls') return page.callsOf(tradeOf(given), given.quote)
   if (call === 'rows') return rows(given)
   return page[call](...given)
-})
-process.stdout.write(text(answers))
+}
+
+for await (const program of createInterface({ input: process.stdin })) {
+  process.stdout.write(`${text(JSON.parse(program).map(answered))}\n`)
+}

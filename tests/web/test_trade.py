@@ -1,32 +1,44 @@
 """The table of a trade's states, its one button and its figures, without a browser."""
 
+import atexit
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from quietswap.sandbox.contracts.pools import TOKENS, WETH
-from tests.waiting import LONG_S
 from tests.web.test_assets import SOURCES, needs
 
 Fields = Mapping[str, Any]
 
 
+@cache
+def _machine() -> subprocess.Popen[str]:
+    """Start the process that has bundled the page's modules. It ends with this one."""
+    script = Path(__file__).with_name("machine.mjs")
+    process = subprocess.Popen(
+        [needs("esbuild"), str(script), str(SOURCES)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    atexit.register(process.communicate)
+    return process
+
+
 def run(*program: Fields) -> list[Any]:
     """Run calls of the page's modules; `machine.mjs` names them."""
-    script = Path(__file__).with_name("machine.mjs")
-    done = subprocess.run(
-        [needs("esbuild"), str(script), str(SOURCES)],
-        input=json.dumps(program),
-        capture_output=True,
-        text=True,
-        timeout=LONG_S,
-        check=True,
-    )
-    answers: list[Any] = json.loads(done.stdout)
+    machine = _machine()
+    assert machine.stdin is not None
+    assert machine.stdout is not None
+    machine.stdin.write(json.dumps(program) + "\n")
+    machine.stdin.flush()
+    answers: list[Any] = json.loads(machine.stdout.readline())
     return answers
 
 
