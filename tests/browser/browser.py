@@ -70,30 +70,37 @@ class Browser:
     """One browser: Chromium, or the Firefox at a path. Raises CannotRun."""
 
     def __init__(self, folder: Path, *, firefox: str = "") -> None:
+        self._log = folder / "browser.log"
+        self._environment = {
+            **os.environ,
+            "TMPDIR": str(folder),
+            "PATIENCE_MS": str(int(_PATIENCE_S * 1000)),
+            "FIREFOX": firefox,
+            "DEBUG": "pw:browser",
+            "DEBUG_FILE": str(self._log),
+        }
+        self._numbers = itertools.count(1)
+        self._wallets: dict[tuple[str, str], Wallet] = {}
+        self._writing = threading.Lock()
+        self._threads = ThreadPoolExecutor(16, "wallet")
+        self._start()
+
+    def _start(self) -> None:
         node = shutil.which("node")
         if node is None:
             raise CannotRun("there is no Node on the PATH")
         if not (FOLDER / "node_modules" / "playwright-core").is_dir():
             raise CannotRun("the browser's packages are not installed: `make setup-dev` does it")
-        environment = {
-            **os.environ,
-            "TMPDIR": str(folder),
-            "PATIENCE_MS": str(int(_PATIENCE_S * 1000)),
-            "FIREFOX": firefox,
-        }
         self._process = subprocess.Popen(
             [node, str(FOLDER / "driver.mjs")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environment,
+            env=self._environment,
             text=True,
             encoding="utf-8",
         )
-        self._numbers = itertools.count(1)
         self._answers: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
-        self._wallets: dict[tuple[str, str], Wallet] = {}
-        self._writing = threading.Lock()
-        self._threads = ThreadPoolExecutor(16, "wallet")
+        self._end = ""
         first = self._read()
         if first.get("event") != "ready":
             self.close()
@@ -115,7 +122,12 @@ class Browser:
         announce.
 
         Options: `width`, `height` in CSS pixels, `scheme` light or dark.
+
+        A browser that has ended is started anew.
         """
+        if self._end:
+            self._stop()
+            self._start()
         name = f"page-{next(self._numbers)}"
         wallets = wallets or {}
         self._wallets |= {(name, wallet_id): wallet for wallet_id, wallet in wallets.items()}
@@ -135,6 +147,8 @@ class Browser:
         number = next(self._numbers)
         answer: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._answers[number] = answer
+        if self._end:
+            answer.put({"error": self._end})
         self._write({"id": number, "command": command, **values})
         found = answer.get(timeout=LONG_S)
         if "error" in found:
@@ -143,6 +157,10 @@ class Browser:
 
     def close(self) -> None:
         """End the browser."""
+        self._stop()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _stop(self) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it ended by itself
             self._process.stdin.close()
@@ -151,7 +169,6 @@ class Browser:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._threads.shutdown(wait=False, cancel_futures=True)
         assert self._process.stdout is not None
         if hasattr(self, "_reader"):
             self._reader.join(WITHIN_S)
@@ -169,8 +186,11 @@ class Browser:
                 self._threads.submit(self._serve, message)
             else:
                 self._answers.pop(message["id"]).put(message)
-        for answer in self._answers.values():
-            answer.put({"error": "the browser's driver ended"})
+        lines = self._log.read_text("utf-8").splitlines()
+        words = [line for line in lines if "[err]" in line or "did exit" in line]
+        self._end = "\n".join(["the browser ended:", *words[-20:]])
+        for answer in list(self._answers.values()):
+            answer.put({"error": self._end})
 
     def _serve(self, message: dict[str, Any]) -> None:
         reply: dict[str, Any] = {"answer": message["request"]}
@@ -185,7 +205,7 @@ class Browser:
 
     def _write(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
-        with self._writing:
+        with self._writing, contextlib.suppress(BrokenPipeError):  # `_listen` tells of its end
             self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
 

@@ -25,6 +25,12 @@ async function packagedChromium() {
 }
 
 /**
+ * Chromium ends ("GPU process isn't usable. Goodbye.") when its GPU process failed too often. Without a library for
+ * GL that happens two times at each start, and more often on a busy machine.
+ */
+const WITHOUT_A_GPU_PROCESS = ['--in-process-gpu', '--disable-gpu', '--disable-software-rasterizer']
+
+/**
  * Starts the installed Firefox that FIREFOX names, or the packaged Chromium, or an installed Chrome where that
  * cannot run.
  */
@@ -42,7 +48,7 @@ async function start() {
       // not the package's `args`: they switch web security off
       return await chromium.launch({
         executablePath: await packagedChromium(),
-        args: ['--no-sandbox'],
+        args: ['--no-sandbox', '--enable-logging=stderr', '--log-level=2', ...WITHOUT_A_GPU_PROCESS],
       })
     } catch (error) {
       reasons.push(`the packaged Chromium: ${error.message.split('\n')[0]}`)
@@ -174,6 +180,7 @@ const COMMANDS = {
       const label = one?.labels?.[0]?.textContent
       return { tag: one?.tagName, name: (label ?? one?.textContent ?? '').trim() }
     }),
+  crash: async () => (await browser.newBrowserCDPSession()).send('Browser.crash'),
   evaluate: ({ page }, { expression }) => page.evaluate(expression),
   emit: ({ page }, { wallet, event, value }) =>
     page.evaluate(([w, e, v]) => window.__emit(w, e, v), [wallet, event, value]),
@@ -232,6 +239,7 @@ async function obey({ id, command, name, ...rest }) {
       command === 'open' ? await open({ name, ...rest }) : await COMMANDS[command](entry, { name, ...rest })
     say({ id, result: result ?? null })
   } catch (error) {
+    if (!browser.isConnected()) return // what it said is the answer; see `_listen` in browser.py
     say({ id, error: String(error.message ?? error).slice(0, 2000) })
   }
 }
@@ -245,7 +253,9 @@ try {
   say({ event: 'unable', reason: error.message })
   process.exit(0)
 }
-for await (const line of createInterface({ input: process.stdin })) {
+const input = createInterface({ input: process.stdin })
+browser.on('disconnected', () => input.close())
+for await (const line of input) {
   const message = JSON.parse(line)
   if (message.answer === undefined) {
     void obey(message)
