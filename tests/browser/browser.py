@@ -31,7 +31,7 @@ import queue
 import shutil
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,6 +41,8 @@ from tests.waiting import LONG_S, WITHIN_S
 
 FOLDER = Path(__file__).parent
 _PATIENCE_S = 2 * WITHIN_S
+COLOURS = "color-contrast", "link-in-text-block"
+"""The rules of axe that look at colours."""
 
 
 class CannotRun(Exception):
@@ -306,10 +308,21 @@ class Page:
         found: list[str] = self.call("hosts")
         return found
 
-    def axe(self) -> list[dict[str, Any]]:
-        """Return what axe finds wrong for people with disabilities."""
-        found: list[dict[str, Any]] = self.call("axe")
+    def axe(self, *rules: str) -> list[dict[str, Any]]:
+        """Return what axe finds wrong for people with disabilities, by default with all rules."""
+        found: list[dict[str, Any]] = self.call("axe", rules=rules or None)
         return found
+
+    def looks(self, name: str) -> Iterator[int]:
+        """Show the page in two windows, light and dark, with nothing that axe finds wrong.
+
+        Each window and each scheme meets all rules; those of colours are checked in all four looks.
+        """
+        for width, scheme in ((1280, "light"), (1280, "dark"), (360, "light"), (360, "dark")):
+            self.look(width, scheme)
+            has_met_all = (width, scheme) in ((1280, "dark"), (360, "light"))
+            assert self.axe(*(COLOURS if has_met_all else ())) == [], (name, width, scheme)
+            yield width
 
     def look(
         self, width: int, scheme: str = "light", *, height: int = 740, forced: bool = False

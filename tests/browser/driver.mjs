@@ -211,7 +211,7 @@ const COMMANDS = {
   },
   overflow: ({ page }) =>
     page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth),
-  axe: async ({ page }) => {
+  axe: async ({ page }, { rules }) => {
     // as an injected script of the debugger: the page's policy stays on
     const session = await page.context().newCDPSession(page)
     const { result: own } = await session.send('Runtime.evaluate', { expression: 'typeof axe' })
@@ -219,7 +219,8 @@ const COMMANDS = {
       await session.send('Runtime.evaluate', { expression: axeSource, allowUnsafeEvalBlockedByCSP: true })
     const { result } = await session.send('Runtime.evaluate', {
       expression:
-        'axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations.map(v => ' +
+        `axe.run(document, {resultTypes: ["violations"], runOnly: ${JSON.stringify(rules ?? undefined)}}).then(` +
+        'r => JSON.stringify(r.violations.map(v => ' +
         '({id: v.id, help: v.help, nodes: v.nodes.map(n => n.html.slice(0, 200))}))))',
       awaitPromise: true,
     })

@@ -4,7 +4,6 @@ The state is rendered once, and shown in each look.
 """
 
 import re
-from itertools import product
 from urllib.parse import urlsplit
 
 from tests.browser.browser import Browser, Page
@@ -37,7 +36,6 @@ from tests.browser.wallets import HoldingWallet, HonestWallet, SilentWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ApiClient
 
-LOOKS = tuple(product((1280, 360), ("light", "dark")))
 _LOWEST, _LOWEST_BELOW_A_BANNER = 640, 680
 """CSS pixels: the button of the card ends above, in a phone's window that was not scrolled."""
 _BOTTOM = "Math.ceil(document.querySelector('.card .go').getBoundingClientRect().bottom + scrollY)"
@@ -65,9 +63,7 @@ def seen(page: Page, name: str) -> None:
 
 def in_each_look(page: Page, name: str) -> None:
     """Check what nobody should find wrong."""
-    for width, scheme in LOOKS:
-        page.look(width, scheme)
-        assert page.axe() == [], (name, width, scheme)
+    for width in page.looks(name):
         assert page.overflow() <= 0, (name, width)
         assert page.call("evaluate", expression=_MOVING) == 0, f"{name}: reduced motion"
         assert page.count(css("main .go")) <= 1, f"{name}: one primary button"
