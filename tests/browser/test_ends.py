@@ -24,6 +24,9 @@ UNPROTECTED = {"QUOTES__SOURCES": "sushi", "RELAY__SWAP_ENDPOINT": "fast"}
 WITHOUT_DEADLINE = _SOON | {"QUOTES__SOURCES": "sushi"}
 WITH_DEADLINE = _SOON | {"QUOTES__SOURCES": "uniswap", "QUOTES__VALIDITY_S": "10"}
 
+FINAL = 64
+"""Blocks from one to the next that makes it final."""
+
 
 @pytest.fixture(scope="module")
 def town(browser: Browser) -> Iterator[Town]:
@@ -97,9 +100,14 @@ def test_a_swap_that_failed(browser: Browser, town: Town, desk: ApiClient, tmp_p
 
 
 def test_a_swap_that_expired_and_may_still_come_and_its_cancel(
-    browser: Browser, town: Town, desk: ApiClient, tmp_path: Path
+    browser: Browser, tmp_path: Path
 ) -> None:
-    with visiting(browser, town, desk, tmp_path, WITHOUT_DEADLINE) as page:
+    """In a sandbox of its own: blocks that are mined at once are ahead of the clock."""
+    with (
+        running_town("--block-time", "1") as town,
+        ApiClient(town) as desk,
+        visiting(browser, town, desk, tmp_path, WITHOUT_DEADLINE) as page,
+    ):
         with withheld(town):
             swaps(page)
             text = ends(page, "Expired, but not over", "It may still be mined", "Cancel swap")
@@ -107,6 +115,7 @@ def test_a_swap_that_expired_and_may_still_come_and_its_cancel(
             assert "You paid\nnothing yet" in text
             page.click("button", "Cancel swap")
             page.see("A cancel is under way.", ORDER)
+        desk.mine(1 + FINAL)
         ends(page, "Cancelled", "The empty transaction came first", "New swap")
 
 
