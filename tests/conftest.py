@@ -1,5 +1,6 @@
 """Settings of every run: examples of hypothesis, ids of tests, signal handlers and the log."""
 
+import os
 import signal
 import sys
 import warnings
@@ -7,6 +8,7 @@ import zlib
 from asyncio import AbstractEventLoop
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -30,6 +32,10 @@ settings.register_profile(
     print_blob=LONG,
 )
 settings.load_profile("suite")
+
+# Each HTTP client of a test and of what it starts reads all roots: 5 ms for those of a machine.
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("root.pem"))
+os.environ.pop("SSL_CERT_DIR", None)
 
 # A shell's background job ignores Ctrl-C, and so do all programs that it starts. Tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
