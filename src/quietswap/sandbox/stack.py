@@ -75,7 +75,7 @@ def settings_text(
         "storage": {"url": stores.url, **redis},
         "node": {"urls": [urls["node"]], **slow},
         "quotes": {f"{name}_deadline_s": patience_s for name in ("soft", "hard") if slow},
-        "tracking": {"poll_s": max(block_time / 4, 0.1)},
+        "tracking": {"poll_s": max(block_time / 2, 0.1)},
         "webhooks": {"encryption_key": _WEBHOOK_KEY, "allow_private": True},
         "prices": prices,
         "relay.first": {"url": urls["relay"], **slow},
