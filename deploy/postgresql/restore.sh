@@ -33,6 +33,8 @@ if [ -z "$base" ]; then
     exit 1
 fi
 mkdir -p "$data"
+# First, because PostgreSQL refuses to start with it and no restore_command: the copy may stop in its middle.
+touch "$data/recovery.signal"
 cp -a "$backups/base/$base/." "$data/"
 chmod 0700 "$data"
 settings=$data/postgresql.auto.conf
@@ -47,5 +49,4 @@ sed -i '/^restore_command/d; /^recovery_/d; /^primary_conninfo/d' "$settings"
     fi
 } >> "$settings"
 rm -f "$data/standby.signal"
-touch "$data/recovery.signal"
 echo "$base"

@@ -89,6 +89,18 @@ def test_what_is_in_the_folder_of_the_data_is_left_alone(backups: Path, tmp_path
     assert not (tmp_path / "recovery.signal").exists()
 
 
+def test_a_copy_that_stops_in_its_middle_is_no_server(backups: Path, tmp_path: Path) -> None:
+    """PostgreSQL would start from the part that is there, as after a crash."""
+    copier = tmp_path / "bin" / "cp"
+    copier.parent.mkdir()
+    copier.write_text("#!/bin/sh\necho 'no space left' >&2\nexit 1\n", "utf-8")
+    copier.chmod(0o755)
+    path = os.pathsep.join((str(copier.parent), os.environ["PATH"]))
+    done = run("restore.sh", backups, tmp_path / "data", PATH=path)
+    assert (done.returncode, "no space left" in done.stderr) == (1, True), done.stderr
+    assert [each.name for each in (tmp_path / "data").iterdir()] == ["recovery.signal"]
+
+
 def test_folders_that_are_not_there_are_named(tmp_path: Path) -> None:
     for words in ([tmp_path / "nowhere", tmp_path / "data"], [tmp_path], []):
         done = run("restore.sh", *words)
