@@ -232,12 +232,14 @@ def test_missing_tables_are_named(town: Town, tmp_path: Path, postgres: Postgres
     """A restore is under way: it is no failure of the readiness check itself."""
     url = asyncio.run(postgres.migrated())
     with serving(town, tmp_path, STORAGE__URL=url) as served:
-        asyncio.run(_renamed(url, "orders", "orders_away"))
-        try:
-            status, checks = ready(served.town.api)
-            assert (status, "run quietswap migrate" in checks["database"]) == (503, True), checks
-        finally:
-            asyncio.run(_renamed(url, "orders_away", "orders"))
+        for table in ("orders", "quotes", "api_keys", "clients", "client_usage"):
+            asyncio.run(_renamed(url, table, "away"))
+            try:
+                status, checks = ready(served.town.api)
+                said = checks["database"]
+                assert (status, "run quietswap migrate" in said) == (503, True), (table, checks)
+            finally:
+                asyncio.run(_renamed(url, "away", table))
         becomes_ready(served.town.api)
 
 

@@ -31,12 +31,17 @@ if TYPE_CHECKING:
     from quietswap.service.storage.redis_rate_limits import RedisRateStore
 
 _PROBES = {
-    "postgresql": "UPDATE orders SET version = version WHERE 1 = 0",
+    "postgresql": """
+UPDATE orders SET version = version WHERE 1 = 0 AND EXISTS (
+  SELECT 1 FROM api_keys, clients, client_limits, client_usage, quotes, order_bytes, order_counts,
+    order_events, events, event_counters
+)
+""",
     "sqlite": "PRAGMA user_version = 0",
 }
-"""Writes that change nothing. PostgreSQL's is refused by a standby, a read-only database and a role
-without rights, as other writes. SQLite's writes a page, which a full disk refuses: an UPDATE to the
-same value writes none.
+"""Writes that change nothing. PostgreSQL's is refused by a standby, a read-only database, a role
+without rights, and where a table is missing that each client needs. SQLite's writes a page, which a
+full disk refuses: an UPDATE to the same value writes none.
 """
 PATIENCE_S = 3.0
 """Time limit of a database call in seconds, after which it raises StoreUnavailable."""
