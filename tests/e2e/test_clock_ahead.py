@@ -1,11 +1,13 @@
 """A service whose local clock is two hours ahead goes by the time of blocks."""
 
 import asyncio
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from eth_account.signers.local import LocalAccount
 
 from quietswap.rules.tokens.token import WETH
@@ -13,7 +15,7 @@ from tests.e2e.conftest import Town
 from tests.e2e.in_process import AheadClock, inside
 from tests.spec.api_client import SOLD, ApiClient, issue_key
 from tests.spec.wire import data, sign, wrap_body
-from tests.waiting import WITHIN_S
+from tests.waiting import WITHIN_S, eventually
 
 AHEAD_S, EXPIRY_S = 7200, 1800
 
@@ -50,3 +52,21 @@ def test_prices_stay_and_a_wrap_expires_in_time(town: Town, tmp_path: Path) -> N
     expires_s = datetime.fromisoformat(order["expiresAt"]).timestamp()
     assert abs(expires_s - int(block["timestamp"], 16) - EXPIRY_S) < AHEAD_S / 2
     assert quote["scoring"]["priceAvailable"] is True
+
+
+@pytest.mark.parametrize("ahead_s", [120, -120])
+def test_metrics_tell_how_far_the_clock_is_from_the_databases(
+    town: Town, shared_stores: dict[str, str], ahead_s: int
+) -> None:
+    """QuietswapClockSkew reads it: another process refuses such quotes, or takes them longer."""
+
+    async def shows_it(client: httpx.AsyncClient) -> bool:
+        text = (await client.get("/metrics")).text
+        found = re.findall(r"^quietswap_clock_database_ahead_seconds (\S+)$", text, re.MULTILINE)
+        return abs(float(found[0]) - ahead_s) < abs(ahead_s) / 2
+
+    async def measure() -> None:
+        async with inside(town, AheadClock(ahead_s), **shared_stores) as client:
+            await eventually(lambda: shows_it(client))
+
+    asyncio.run(measure())
