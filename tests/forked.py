@@ -10,6 +10,7 @@ installed package and of what the documentation says to type start Python anew.
 """
 
 import atexit
+import fcntl
 import multiprocessing
 import os
 import runpy
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -142,10 +144,12 @@ def _become(
     new_session: bool,
 ) -> None:  # fmt: skip
     """Be a new program in this forked process: call `main` with its streams and variables."""
-    if new_session:
-        os.setsid()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
+    if new_session:
+        os.setsid()
+        if os.isatty(0):
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C that is typed on it is a signal
     for stream in {*streams} - {0, 1, 2}:
         os.close(stream)
     sys.stdin = os.fdopen(0, closefd=False)

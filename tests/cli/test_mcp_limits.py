@@ -27,7 +27,6 @@ from tests import forked
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY
 from tests.cli.mcp_sessions import call, in_process, over_http, refusal
-from tests.cli.sandbox_process import quietswap
 from tests.cli.test_hostile_text import TOKEN as TOKEN_OF_SERVICE
 from tests.cli.test_mcp import TOKEN
 from tests.cli.test_mcp_signing import Asked
@@ -186,7 +185,7 @@ def asking(outside: FakeServers, node: FakeChain, tmp_path: Path) -> Iterator[tu
         "XDG_STATE_HOME": str(tmp_path),
     }
     words = ("mcp", "--http", "0", "--confirm", "terminal", "--limit", "WETH=2")
-    with Terminal(quietswap(*words), env) as terminal:
+    with Terminal(words, env) as terminal:
         terminal.expect("/mcp")
         (url,) = re.findall(r"ready: (\S+)", terminal.text)
         yield terminal, url

@@ -7,9 +7,9 @@ import re
 import select
 import shlex
 import signal
-import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,38 +19,28 @@ from quietswap.cli.interrupts import signals_as_ctrl_c
 from quietswap.rules.orders.order import OrderStatus
 from tests.api.scripted_use_cases import ROUTER
 from tests.cli.conftest import KEY
-from tests.cli.sandbox_process import ROOT, quietswap
+from tests.cli.sandbox_process import ROOT
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import ETHER, WALLET, FakeServers, FakeService
 from tests.client.test_polling import at
-from tests.forked import without_settings
+from tests.forked import Forked, without_settings
 from tests.waiting import WITHIN_S
 
 SWAP = ("swap", "1", "WETH", "USDC")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9]")
 
-_OWN_TERMINAL = """
-import fcntl, os, signal, sys, termios
-os.setsid()
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-"""Makes the pseudo-terminal the one that Ctrl-C is typed on, then becomes the command."""
-
 
 class Terminal:
     """One command on a pseudo-terminal of 80 columns."""
 
-    def __init__(self, words: list[str], env: dict[str, str]) -> None:
+    def __init__(self, words: Sequence[str], env: dict[str, str]) -> None:
         self.text = ""
         self._seen = 0
         self._master, slave = pty.openpty()
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _OWN_TERMINAL, *words],
-            cwd=ROOT, env={**env, "COLUMNS": "80", "TERM": "xterm-256color"},
-            stdin=slave, stdout=slave, stderr=slave,
-        )  # fmt: skip
+        own = {**env, "COLUMNS": "80", "TERM": "xterm-256color"}
+        self._process = Forked(
+            words, own, stdin=slave, stdout=slave, stderr=slave, folder=ROOT, new_session=True
+        )
         os.close(slave)
 
     def expect(self, text: str) -> None:
@@ -96,7 +86,7 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
+        self._process.send_signal(signal.SIGKILL)
         self._process.wait()
         os.close(self._master)
 
@@ -120,7 +110,7 @@ def test_a_swap_as_a_person_does_it(
     sealed = Account.encrypt(KEY, "open sesame", kdf="pbkdf2", iterations=10)
     keystore.write_text(json.dumps(sealed), "utf-8")
     service.next("status", at(OrderStatus.MINING))
-    with Terminal(quietswap(*SWAP, "--poll", "60", "--keystore", str(keystore)), env) as screen:
+    with Terminal([*SWAP, "--poll", "60", "--keystore", str(keystore)], env) as screen:
         screen.expect("Sign and submit? [y/N]: ")
         assert service.bodies("order") == []
         screen.type("y\n")
@@ -136,7 +126,7 @@ def test_a_swap_as_a_person_does_it(
     assert _COLOUR.search(screen.text)
 
     hint = next(line for line in screen.text.splitlines() if "--follow" in line)
-    with Terminal(quietswap(*shlex.split(hint)[1:]), env) as again:
+    with Terminal(shlex.split(hint)[1:], env) as again:
         assert again.end() == 0
         assert "confirmed" in again.text
 
@@ -149,7 +139,7 @@ def test_ctrl_c_while_the_signer_thinks(
     script.write_text("import sys\nprint('thinking', file=sys.stderr)\nsys.stdin.close()\n"
                       "import signal\nsignal.pause()\n", "utf-8")  # fmt: skip
     sign = ("--sign-with", f"{sys.executable} {script}", "--wallet", WALLET)
-    with Terminal(quietswap(*words, *sign, "--yes", "--json"), env) as screen:
+    with Terminal([*words, *sign, "--yes", "--json"], env) as screen:
         screen.expect("thinking")
         screen.interrupt('"error":"ABORTED","message":"stopped; nothing was signed"')
         assert screen.end() == 1
@@ -159,7 +149,7 @@ def test_ctrl_c_while_the_signer_thinks(
 
 def test_ctrl_c_before_anything_is_signed(env: dict[str, str], service: FakeService) -> None:
     alone = env | {"QUIETSWAP_PRIVATE_KEY": KEY, "NO_COLOR": "1"}
-    with Terminal(quietswap(*SWAP), alone) as screen:
+    with Terminal(SWAP, alone) as screen:
         screen.expect("Sign and submit? [y/N]: ")
         screen.interrupt("Aborted!")
         assert screen.end() == 1
