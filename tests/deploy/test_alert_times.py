@@ -170,6 +170,19 @@ def test_each_alert_fires_in_its_minute(tmp_path: Path) -> None:
     _passes(tmp_path, [_test(alert, *case) for alert, case in CASES.items()])
 
 
+@pytest.mark.parametrize(
+    ("clock", "off_s", "fires"),
+    [
+        ("database_ahead", 120, 1), ("database_ahead", -120, 1), ("database_ahead", 4, 0),
+        ("ahead", 120, 1), ("ahead", -120, 1), ("ahead", 50, 0),
+    ],
+)  # fmt: skip
+def test_a_clock_that_is_off_either_way(tmp_path: Path, clock: str, off_s: int, fires: int) -> None:
+    series = {f'quietswap_clock_{clock}_seconds{{instance="a"}}': f"{off_s}x300"}
+    minutes = {1: 0, 2: fires}
+    _passes(tmp_path, [_firing(series, minutes, 'alertname="QuietswapClockSkew",')])
+
+
 def test_nothing_fires_on_a_day_like_any_other_nor_without_any_traffic(tmp_path: Path) -> None:
     quiet = {name: re.sub(r"\+\d+x", "x", values) for name, values in BUSY.items()}
     quiet['quietswap_orders_watched{status="pending"}'] = "0x300"
