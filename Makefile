@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Images of Python switch it on: then every process compiles all modules, and a test run takes longer.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo sandbox test test-busy flaky test-long nodes nodes-short check format docs dist release setup-dev audit spec-coverage chaos ends hostile mutants bench bench-storage web web-pictures docs-pictures clean
+.PHONY: help demo sandbox test test-busy flaky test-long nodes nodes-short check format docs dist release setup-dev audit pages spec-coverage chaos ends hostile mutants bench bench-storage web web-pictures docs-pictures clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -82,8 +82,11 @@ release: .venv/.dev ## Make a release here: changelog, version, commit, tag, dis
 audit: .venv/.dev node_modules/.installed ## Look for known vulnerabilities of the pinned dependencies
 	@$(BIN)/python tools/audit.py
 
+pages: .venv/.dev ## Write what pages of docs/ have from the code
+	@$(BIN)/python -m tools.pages
+
 spec-coverage: .venv/.dev ## Write docs/spec-coverage.md: which test shows which line
-	@$(BIN)/python tools/spec_coverage.py
+	@$(BIN)/python -m tools.spec_coverage
 
 chaos: .venv/.dev node_modules/.installed ## Kill the service 200 times in bad weather (CHAOS_KILLS, CHAOS_SEED)
 	@CHAOS_KILLS=$${CHAOS_KILLS:-200} $(BIN)/pytest -q -s tests/chaos --ignore tests/chaos/test_ends.py

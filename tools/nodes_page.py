@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tools.marked import DOCS, filled
+
 from quietswap.sandbox.chain.geth import VERSION
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "nodes.md"
+PAGE = DOCS / "nodes.md"
 CELLS = ROOT / "build" / "nodes"
-BEGIN, END = "<!-- begin: make nodes -->\n", "<!-- end: make nodes -->\n"
 NAMES = {
     "geth, today": f"geth {VERSION}, today's rules",
     "geth, amsterdam": f"geth {VERSION}, Amsterdam",
@@ -49,12 +50,10 @@ def main() -> str | None:
     files = sorted(CELLS.glob("*.json"))
     if not files:
         return "there are no results: run `make nodes` first"
-    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
     day = datetime.datetime.now(datetime.UTC).date()
     runs = [json.loads(file.read_text("utf-8")) for file in files]
     written = table(merged(runs), day, runs[0]["command"])
-    PAGE.write_text(f"{before}{BEGIN}\n{written}\n{END}{after}", "utf-8")
+    PAGE.write_text(filled(PAGE.read_text("utf-8"), nodes=f"\n{written}\n"), "utf-8")
     return None
 
 

@@ -1,13 +1,9 @@
-"""Draw the tables of states as Mermaid diagrams into docs/orders.md; a test compares them."""
+"""The tables of states as Mermaid diagrams: parts of docs/orders.md."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from quietswap.rules.orders.order import TRANSITIONS
 from quietswap.rules.orders.watch_states import WATCH_STEPS
-
-PAGE = Path(__file__).parent.parent / "docs" / "orders.md"
-BEGIN, END = "```mermaid\n", "```\n"
 
 
 def diagram() -> str:
@@ -33,14 +29,7 @@ def _drawn(begin: list[str], rows: Mapping[str, Mapping[str, list[str]]]) -> str
     return "\n    ".join(["stateDiagram-v2", *begin, *arrows]) + "\n"
 
 
-def main() -> None:
-    """Replace the first two diagrams of the page."""
-    before, *parts = PAGE.read_text("utf-8").split(BEGIN)
-    for place, drawn in enumerate((diagram(), watch_diagram())):
-        _, _, after = parts[place].partition(END)
-        parts[place] = drawn + END + after
-    PAGE.write_text(BEGIN.join([before, *parts]), "utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def parts() -> dict[str, str]:
+    """Return the parts of the page."""
+    drawn = {"order": diagram(), "tracking": watch_diagram()}
+    return {name: f"```mermaid\n{text}```\n" for name, text in drawn.items()}

@@ -1,31 +1,17 @@
-# ruff: noqa: E402
-"""Write what each router method enforces into docs/security.md, and the table as JSON.
-
-Both are made from `quietswap.rules.safety.methods`; a test compares them.
-"""
+"""What each router method enforces: a part of docs/security.md, and the table as JSON."""
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
-
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
 
 from quietswap.rules.routers.known_pools import V2_FACTORIES, V3_FACTORY, V3_FEES
 from quietswap.rules.routers.method import CalldataLayout, RouterMethod
 from quietswap.rules.safety.methods import METHODS, ROUTERS
 
-PAGE = ROOT / "docs" / "security.md"
-DATA = ROOT / "docs" / "_static" / "router-methods.json"
-BEGIN = "<!-- made by tools/router_methods_page.py from rules/safety/methods.py -->\n"
-END = "<!-- end of what tools/router_methods_page.py made -->\n"
 
-
-def section() -> str:
-    """Return what stands between the two marks of docs/security.md."""
-    return "".join((BEGIN, *_methods(), END))
+def parts() -> dict[str, str]:
+    """Return the part of the page."""
+    return {"methods": "".join(_methods())}
 
 
 def data() -> str:
@@ -43,12 +29,6 @@ def data() -> str:
     ]
     whole = {"routers": ROUTERS, "factories": factories, "v3Fees": V3_FEES, "methods": rows}
     return json.dumps(whole, indent=1) + "\n"
-
-
-def page(text: str) -> str:
-    """Return docs/security.md with the section as it must be."""
-    before, rest = text.split(BEGIN)
-    return before + section() + rest.split(END)[1]
 
 
 def _methods() -> Iterator[str]:
@@ -108,9 +88,3 @@ def _terms(row: RouterMethod, layout: CalldataLayout) -> str:
 
 def _sources(rows: list[RouterMethod]) -> list[str]:
     return list(dict.fromkeys(f"<{row.source}> ({row.confidence.value})" for row in rows))
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
-    DATA.write_text(data(), "utf-8")
-    sys.stdout.write(f"{PAGE.name} and {DATA.name} written\n")

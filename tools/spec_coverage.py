@@ -1,8 +1,9 @@
 """Write docs/spec-coverage.md: each line of the interface document and the tests that show it."""
 
 import importlib
-import sys
 from pathlib import Path
+
+from tools.marked import row
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "spec-coverage.md"
@@ -29,16 +30,9 @@ def page() -> str:
             written.append(f"## {kind.capitalize()}s\n\n| Line | Says | Tests |\n|---|---|---|\n")
         tests = dict.fromkeys([*SHOWN.get(line, []), *ELSEWHERE.get(line, ())])
         cells = (name, says, "<br>".join(f"`{test}`" for test in sorted(tests)))
-        written.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
+        written.append(row(*cells))
     return "".join(written).replace("|\n## ", "|\n\n## ")
 
 
-def main() -> int:
-    """Write the page."""
-    sys.path.insert(0, str(ROOT))
-    PAGE.write_text(page(), "utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    PAGE.write_text(page(), "utf-8")

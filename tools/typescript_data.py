@@ -1,4 +1,3 @@
-# ruff: noqa: E402
 """Write what the TypeScript client shares with the Python client: data, types and vectors.
 
 - `src/generated/rules.ts`: router methods, factories, price feeds, limits and error codes, from the
@@ -15,7 +14,6 @@ import dataclasses
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,19 +22,9 @@ from typing import Any
 import msgspec
 import msgspec.inspect
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
 from quietswap.client import number_limits
 from quietswap.client.errors import ERROR_CLASSES
-from quietswap.client.flows import (
-    approvals,
-    cancel,
-    quote_checks,
-    quoting,
-    swap_plan,
-)
-from quietswap.client.flows import cancel as cancel_result
+from quietswap.client.flows import approvals, cancel, quote_checks, quoting, swap_plan
 from quietswap.rules.contract import (
     clients,
     errors,
@@ -67,6 +55,7 @@ from quietswap.rules.wire import MAX_SAFE_INTEGER, WireAmount, WireFigure
 from quietswap.service.server.openapi import document
 from tests.vectors import quote_vectors
 
+ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "clients" / "typescript"
 RULES = PACKAGE / "src" / "generated" / "rules.ts"
 SHAPES = PACKAGE / "src" / "generated" / "shapes.ts"
@@ -141,7 +130,7 @@ def _limits() -> dict[str, str]:
         "FEE_HEADROOM": quoting._FEE_HEADROOM,
         "CANCEL_GAS": cancel.CANCEL_GAS,
         "MOST_CANCEL_GAS": cancel.MOST_CANCEL_GAS,
-        "CANCEL_FEE_WEI": cancel_result.MOST_FEE_WEI,
+        "CANCEL_FEE_WEI": cancel.MOST_FEE_WEI,
         "GAS_MULTIPLE_HALVES": verdict.GAS_MULTIPLE_HALVES,
         "MODEST_GAS": verdict.MODEST_GAS,
         "VIEW_GAS": VIEW_GAS,

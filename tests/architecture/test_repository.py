@@ -3,7 +3,6 @@
 import ast
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -12,13 +11,6 @@ ROOT = Path(__file__).parents[2]
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-
-
-def test_the_configuration_page_is_what_the_settings_say() -> None:
-    done = run(
-        sys.executable, "-c", "from tools.configuration_page import page; print(page(), end='')"
-    )
-    assert done.stdout == (ROOT / "docs" / "configuration.md").read_text("utf-8")
 
 
 def test_the_layout_names_folders_and_files_that_exist() -> None:

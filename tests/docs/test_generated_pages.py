@@ -3,7 +3,7 @@
 import re
 
 import click
-from tools import api_page, cli_page, router_methods_page
+from tools import cli_page, pages
 
 from quietswap.cli import command
 from quietswap.service.server.factories import chosen_sources, request_budget
@@ -11,19 +11,9 @@ from quietswap.service.settings import Settings
 from tests.deploy.files import DOCS
 
 
-def test_the_api_reference_is_current() -> None:
-    assert (DOCS / "api.md").read_text("utf-8") == api_page.page(), "run: python tools/api_page.py"
-
-
-def test_the_command_reference_is_current() -> None:
-    assert (DOCS / "cli.md").read_text("utf-8") == cli_page.page(), "run: python tools/cli_page.py"
-
-
-def test_what_each_router_method_enforces_is_current() -> None:
-    kept = (DOCS / "security.md").read_text("utf-8")
-    assert kept == router_methods_page.page(kept), "run: python tools/router_methods_page.py"
-    table = (DOCS / "_static" / "router-methods.json").read_text("utf-8")
-    assert table == router_methods_page.data(), "run: python tools/router_methods_page.py"
+def test_what_the_pages_have_from_the_code_is_current() -> None:
+    for path, text in pages.generated().items():
+        assert path.read_text("utf-8") == text, f"{path.name}: run `make pages`"
 
 
 def test_each_command_names_the_exit_codes_it_can_end_with() -> None:

@@ -1,13 +1,8 @@
-"""The page about orders is drawn from the tables."""
+"""The diagram of orders is drawn from their table."""
 
-from tools.order_diagram import BEGIN, END, PAGE, diagram, watch_diagram
+from tools.order_diagram import diagram
 
 from quietswap.rules.orders.order import TRANSITIONS
-
-
-def test_the_page_shows_the_diagram_of_the_table() -> None:
-    assert BEGIN + diagram() + END in PAGE.read_text("utf-8")
-    assert BEGIN + watch_diagram() + END in PAGE.read_text("utf-8")
 
 
 def test_the_diagram_has_every_move_of_the_table() -> None:

@@ -35,13 +35,13 @@ export async function misuse(client: QuietswapClient, quote: SwapQuote, status: 
 
 def test_the_rules_are_those_of_the_python_client() -> None:
     text = typescript_data.RULES.read_text("utf-8")
-    assert text == typescript_data.rules(), "run tools/typescript_data.py"
+    assert text == typescript_data.rules(), "run python -m tools.typescript_data"
 
 
 @needs_packages
 def test_the_types_are_those_of_the_openapi_document() -> None:
     text = typescript_data.TYPES.read_text("utf-8")
-    assert text == typescript_data.types(), "run tools/typescript_data.py"
+    assert text == typescript_data.types(), "run python -m tools.typescript_data"
 
 
 def test_version_license_and_lock() -> None:

@@ -23,7 +23,7 @@ FILE = Path(quote_vectors.__file__).parent / "quotes.json"
 
 
 def test_the_file_is_what_the_python_client_makes_of_the_cases() -> None:
-    assert FILE.read_text("utf-8") == quote_vectors.text(), "run tools/typescript_data.py"
+    assert FILE.read_text("utf-8") == quote_vectors.text(), "run python -m tools.typescript_data"
 
 
 def test_the_page_counts_the_cases() -> None:
