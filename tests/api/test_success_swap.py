@@ -254,6 +254,21 @@ async def test_the_status_of_a_confirmed_order_tells_block_and_cost(
     assert "error" not in data
 
 
+@pytest.mark.parametrize(
+    ("before_s", "confirmed_at"),
+    [(11, "2027-01-15T08:00:00.000Z"), (12, "2027-01-15T07:59:48.000Z")],
+    ids=["in the block's slot", "adopted after it was mined"],
+)
+async def test_an_order_is_confirmed_when_its_block_was_made(
+    client: httpx.AsyncClient, inside: ScriptedUseCases, before_s: int, confirmed_at: str
+) -> None:
+    """An order of mined bytes is made days after the block; its history has the block's day."""
+    block = inclusion(block_time_ms=NOW_MS - before_s * 1000)
+    inside.order = order(status=OrderStatus.CONFIRMED, inclusion=block)
+    data = (await requests.ask(client, requests.ORDER)).json()["data"]
+    assert (data["createdAt"], data["confirmedAt"]) == ("2027-01-15T08:00:00.000Z", confirmed_at)
+
+
 async def test_the_status_of_a_confirmed_swap_compares_it_with_the_reference(
     client: httpx.AsyncClient, inside: ScriptedUseCases
 ) -> None:

@@ -231,7 +231,7 @@ def test_an_open_order_says_how_long_orders_wait(
 ) -> None:
     service.next("status", at(OrderStatus.MINING))
     result = quietswap("history", "--order", "ord_1")
-    assert "in a block  not known yet: fewer than 20 orders" in result.stdout
+    assert "in a block  not known yet: fewer than 20 mined orders" in result.stdout
 
 
 def test_following_an_order_again(quietswap: Quietswap, service: FakeService) -> None:

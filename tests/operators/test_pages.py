@@ -233,7 +233,7 @@ async def test_the_record_of_inclusion_is_a_picture_and_a_table(
     office: Office, desk: httpx.AsyncClient
 ) -> None:
     empty = text_of(await desk.get("/operator/relay"))
-    assert "not known yet: fewer than 20 orders" in empty
+    assert "not known yet: fewer than 20 mined orders" in empty
     office.clock.ms += 61_000
     facts = BlockFacts(3, 9_950, "Titan")
     for number in range(20):

@@ -23,7 +23,7 @@ OTHER = "other"
 WITHIN = 1, 2, 5, 25
 """Numbers of blocks for which a share is given; 25 is what a bundle of a relay lives for."""
 _WITHOUT_TIP = tip_class(0), tip_class(None)
-UNKNOWN = "not known yet: fewer than 20 orders in a block were counted"
+UNKNOWN = "not known yet: fewer than 20 mined orders were counted"
 
 
 class MinedOrder(NamedTuple):

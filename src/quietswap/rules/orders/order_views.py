@@ -8,7 +8,19 @@ has fifty lines: reading only what it shows halves its cost.
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from quietswap.rules.trial.next_block import SLOT_S
 from quietswap.rules.tx.address import Address
+
+
+def mined_at_ms(block_time_ms: int | None, created_at_ms: int) -> int | None:
+    """Return the time of the block, or that of the order's creation within the block's slot.
+
+    A block's time is the begin of its slot, in whole seconds: a transaction reaches it a little
+    later. A block that is older than the order by more had it before it was adopted.
+    """
+    if block_time_ms is None or created_at_ms - block_time_ms >= SLOT_S * 1000:
+        return block_time_ms
+    return max(block_time_ms, created_at_ms)
 
 
 class OrderView(NamedTuple):
@@ -53,12 +65,8 @@ class OrderView(NamedTuple):
 
     @property
     def mined_at_ms(self) -> int | None:
-        """The time of its block, not before the order was created.
-
-        It is the begin of the block's slot, in whole seconds: transactions reach it a little later.
-        """
-        block_ms = self.block_time_ms
-        return None if block_ms is None else max(block_ms, self.created_at_ms)
+        """The time of its block, see `mined_at_ms`."""
+        return mined_at_ms(self.block_time_ms, self.created_at_ms)
 
 
 class OrderListItem(NamedTuple):

@@ -11,7 +11,7 @@ from quietswap.rules.amounts import difference_bps
 from quietswap.rules.contract import orders as contract
 from quietswap.rules.orders.new_order import unwrapped
 from quietswap.rules.orders.order import FailureCode, Order, OrderStatus, may_be_mined
-from quietswap.rules.orders.order_views import OrderListItem, OrderPage, OrderView
+from quietswap.rules.orders.order_views import OrderListItem, OrderPage, OrderView, mined_at_ms
 from quietswap.rules.orders.request import SubmittedSwap
 from quietswap.rules.wire import POLLING_INTERVAL_S
 from quietswap.service.api.json import amount, iso_second, iso_timestamp
@@ -134,16 +134,14 @@ def _item(line: OrderListItem) -> contract.HistoryItem:
         order_id, status, tx_hash, created_at_ms, sell_token, buy_token, sell_amount, buy_amount,
         block_number, block_time_ms, failure_code, kind, relay_answer, conversion,
     ) = stored  # fmt: skip
-    is_confirmed = status == _CONFIRMED and block_time_ms is not None
+    mined_at = mined_at_ms(block_time_ms, created_at_ms) if status == _CONFIRMED else None
     return contract.HistoryItem(
         order_id=order_id,
         status=status,
         tx_hash=None if failure_code == _NOT_SENT else tx_hash,
-        block_number=block_number if is_confirmed else None,
+        block_number=None if mined_at is None else block_number,
         created_at=iso_timestamp(created_at_ms),
-        confirmed_at=iso_timestamp(max(block_time_ms, created_at_ms))
-        if is_confirmed and block_time_ms
-        else None,
+        confirmed_at=None if mined_at is None else iso_timestamp(mined_at),
         kind=kind,
         relay_answer=relay_answer if block_number is None else None,
         conversion=conversion,
