@@ -22,10 +22,11 @@ from tests.browser.steps import (
     to_wrap,
     under_way,
 )
-from tests.browser.wallets import HonestWallet, RejectingWallet
+from tests.browser.wallets import HoldingWallet, HonestWallet, RejectingWallet
 from tests.e2e.conftest import Town
 from tests.e2e.test_refused_and_mined import FAULT as REFUSED
 from tests.spec.api_client import ETHER, ApiClient
+from tests.waiting import WITHIN_S
 
 SWAPS = css(".order[data-kind=swap]")
 SUM = css(".sum")
@@ -35,7 +36,7 @@ OLDER = "Older swaps are not in this sum."
 
 
 def test_a_swap_is_sped_up(browser: Browser, town: Town, desk: ApiClient) -> None:
-    wallet = HonestWallet(town, allowed(desk))
+    wallet = HoldingWallet(town, allowed(desk), "eth_sendTransaction", signs=True)
     page = private(browser, town, wallet, width=360, height=740)
     quoted(page)
     with desk.no_blocks():
@@ -43,7 +44,11 @@ def test_a_swap_is_sped_up(browser: Browser, town: Town, desk: ApiClient) -> Non
         under_way(page)
         page.see("At least", SWAPS)
         page.reload()  # the browser knows what it sent
+        wallet.holds = True
         page.click("button", "Speed up")
+        assert wallet.asks.wait(WITHIN_S)
+        assert page.count(css(".pair button[aria-disabled=true]")) == 2, "one request at a time"
+        wallet.decide.set()
         page.see("Sent 2 times: only one of them can be mined.", SWAPS)
     confirmed(page, "swap")
     page.see("this one was mined", SWAPS)

@@ -155,10 +155,10 @@ function App() {
   const props = {
     desk, trade, wallets, sending, account, cards, tokens, status, held, calls, said, news, connection, learn, weth, two, link,
     ether: weth && etherOf(weth),
-    cancel: (orderId: string, show: (text: string) => void) => void cancel(context, orderId, show),
+    cancel: (orderId: string, show: (text: string) => void) => cancel(context, orderId, show),
     faster: (order: Order) => {
       const sent = sentOf(order.txHash)
-      return sent && ((show: (text: string) => void) => void speedUp(context, order, sent, show))
+      return sent && ((show: (text: string) => void) => speedUp(context, order, sent, show))
     },
   } // prettier-ignore
   const world = worldOf(props, two.flow?.first === 'wrap' && !two.isWrapped)

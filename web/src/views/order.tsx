@@ -23,9 +23,9 @@ export interface OrderProps {
   session: Session
   inclusion: Inclusion | null | undefined
   holdings: Array<Schemas['TokenBalance']>
-  cancel(orderId: string, tell: (text: string) => void): void
+  cancel(orderId: string, tell: (text: string) => void): Promise<void>
   /** Signs it again with a higher fee; undefined where the page does not know its transaction. */
-  speedUp: ((tell: (text: string) => void) => void) | undefined
+  speedUp: ((tell: (text: string) => void) => Promise<void>) | undefined
   /** Back to the form; `again`: with what this order was for. */
   leave(again: boolean): void
   children?: ComponentChildren
@@ -133,6 +133,13 @@ function Open(props: OrderProps) {
   const { order } = card.update
   const named = chosen(card, tokens)
   const [fault, setFault] = useState('')
+  const [isAsking, setAsking] = useState(false)
+  // until its order is read, too: a second request would be refused, and the end of the first one removes what it says
+  const ask = (request: (tell: (text: string) => void) => Promise<void>) => {
+    if (isAsking) return
+    setAsking(true)
+    void request(setFault).finally(() => setAsking(false))
+  }
   const waits = waitsFor(order, before(card.update, cards))
   return (
     <>
@@ -152,11 +159,11 @@ function Open(props: OrderProps) {
         <>
           <div class="pair">
             {speedUp && (
-              <button class="btn" type="button" onClick={() => speedUp(setFault)}>
+              <button class="btn" type="button" aria-disabled={isAsking} onClick={() => ask(speedUp)}>
                 Speed up
               </button>
             )}
-            <button class="btn danger" type="button" onClick={() => cancel(order.orderId, setFault)}>
+            <button class="btn danger" type="button" aria-disabled={isAsking} onClick={() => ask((tell) => cancel(order.orderId, tell))}>
               Cancel swap
             </button>
           </div>

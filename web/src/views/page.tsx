@@ -53,8 +53,8 @@ export interface PageProps {
   two: Pick<ReturnType<typeof useFlow>, 'flow' | 'order' | 'keep'> & { isOfForm: boolean }
   link: Linked
   learn(token: Token): Token
-  cancel(orderId: string, tell: (text: string) => void): void
-  faster(order: Order): ((tell: (text: string) => void) => void) | undefined
+  cancel(orderId: string, tell: (text: string) => void): Promise<void>
+  faster(order: Order): ((tell: (text: string) => void) => Promise<void>) | undefined
 }
 
 type Sheet = 'sell' | 'buy' | 'slippage' | 'wallets' | 'private' | 'account' | undefined
