@@ -69,9 +69,10 @@ docs: .venv/.docs .venv/.runtime node_modules/.installed ## Build the documentat
 		--doctree-dir build/doctrees docs site
 	@echo "open site/index.html"
 
-dist: .venv/.dev ## Build sdist, wheel and SBOM into dist/ and use the wheel in an empty environment (two minutes)
+dist: .venv/.dev ## Build sdist, wheel, SBOM and licence list into dist/ and use the wheel in an empty environment (two minutes)
 	@rm -rf dist
 	@$(BIN)/python -m hatchling build
+	@$(BIN)/python tools/sbom.py dist
 	@PYTHON=$(PYTHON) tools/check_wheel.sh dist/quietswap-*.whl
 
 release: .venv/.dev ## Make a release here: changelog, version, commit, tag, dist/ (VERSION=1.2.3)

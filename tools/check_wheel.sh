@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs a wheel into an empty environment with an empty HOME, outside the project, and uses it. Writes its SBOM beside it.
+# Installs a wheel into an empty environment with an empty HOME, outside the project, and uses it.
 set -eu
 wheel=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 project=$(cd "$(dirname "$0")/.." && pwd)
@@ -42,9 +42,6 @@ quiet "$place/image/bin/pip" install -q --disable-pip-version-check --no-deps "$
 quiet env QUIETSWAP_NODE__URLS=http://127.0.0.1:9 QUIETSWAP_STORAGE__URL=postgresql://u@127.0.0.1/d \
     QUIETSWAP_STORAGE__REDIS_URL=redis://127.0.0.1 QUIETSWAP_OBSERVE__OTLP_ENDPOINT=http://127.0.0.1:4318 \
     "$place/image/bin/quietswap" serve --check
-echo "-- what it is made of"
-quiet "$place/image/bin/pip" install -q --disable-pip-version-check --require-hashes -r "$project/requirements/runtime.txt"
-"$project/tools/sbom.sh" "$place/image/bin/python" "${wheel%-py3-none-any.whl}"
 echo "-- each extra present"
 quiet "$place/venv/bin/pip" install -q --disable-pip-version-check "$wheel[all]"
 must_say "PostgreSQL" env QUIETSWAP_STORAGE__URL=postgresql://u@127.0.0.1:9/d "$quietswap" migrate
