@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SAY := tools/with_progress.sh
-TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 4 --dist loadgroup --ignore=tests/nodes
+TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 3 --dist loadgroup --ignore=tests/nodes
 NODE_TESTS := tools/in_memory.sh $(BIN)/pytest -q -n 2 --dist loadgroup tests/nodes
 # Tests of the repository itself: its rules, its pages with every command on them, the files of deploy/, the types of the
 # page and of the TypeScript client.
