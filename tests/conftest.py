@@ -79,11 +79,12 @@ def pytest_runtest_call() -> Generator[None, object, object]:
     A command run in the test's own process disables the log: later tests would capture no lines.
     """
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    log = structlog.get_config()
+    log, state = structlog.get_config(), (logs._lines, logs._options)
     try:
         return (yield)
     finally:
         structlog.configure(**log)
+        logs._lines, logs._options = state
         vars(logs.log).pop("bind", None)  # the logger that it kept since its first line
         for number, handler in before.items():
             if signal.getsignal(number) is not handler:
