@@ -1,6 +1,4 @@
-"""Swaps with ETH by command and tools on a sandbox of their own: they would use up the client's
-requests of a minute for the tests beside them.
-"""
+"""Swaps with ETH by command and tools, on a sandbox beside that of the other commands."""
 
 import asyncio
 import json
@@ -36,7 +34,7 @@ pytestmark = pytest.mark.xdist_group("live-ether")
 
 
 @pytest.fixture(scope="module")
-def town() -> Iterator[SandboxInfo]:
+def sandbox() -> Iterator[SandboxInfo]:
     with running_town("--block-time", "0.5") as running:
         yield msgspec.convert(running.facts, SandboxInfo)
 

@@ -65,14 +65,14 @@ def test_what_is_down_is_named_with_what_to_do(town: SandboxInfo) -> None:
 
 
 @pytest.fixture(scope="package")
-def never_sent(town: SandboxInfo) -> Iterator[None]:
+def never_sent(sandbox: SandboxInfo) -> Iterator[None]:
     """An order that no relay took.
 
     The wallet trusts no service that nothing was sent: it watches for a minute. Other tests need
     not wait for its end, and it is told to end when they have.
     """
-    words, env = quietswap("wrap", "0.1", "--yes"), environment(town, WALLET)
-    with fault(town, "relays", "down"):
+    words, env = quietswap("wrap", "0.1", "--yes"), environment(sandbox, WALLET)
+    with fault(sandbox, "relays", "down"):
         wrapping = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True)
         assert wrapping.stdout is not None
         told = ""
@@ -121,8 +121,9 @@ def test_orders_that_are_over_are_found_by_wallet_key_status_and_time(town: Sand
     rows = listed(town, "--wallet", wallet.lower())
     assert {row["wallet"] for row in rows} == {wallet}
     assert rows[0]["status"] == "confirmed"
-    [key] = {row["keyId"] for row in rows}
-    assert listed(town, "--wallet", wallet, "--key", key, "--status", "confirmed")
+    key = rows[0]["keyId"]
+    by_key = listed(town, "--wallet", wallet, "--key", key, "--status", "confirmed")
+    assert [row["orderId"] for row in by_key] == [rows[0]["orderId"]]
     assert listed(town, "--wallet", wallet, "--status", "submitted") == []
     refused = operate(town, "orders", "list", "--key", "key_none", "--json", code=1)
     assert json.loads(refused)["message"].startswith("there is no key key_none")
