@@ -262,11 +262,14 @@ async def test_the_status_of_a_confirmed_order_tells_block_and_cost(
 async def test_an_order_is_confirmed_when_its_block_was_made(
     client: httpx.AsyncClient, inside: ScriptedUseCases, before_s: int, confirmed_at: str
 ) -> None:
-    """An order of mined bytes is made days after the block; its history has the block's day."""
+    """An adopted order may be days younger than its block: status and history have the block's."""
     block = inclusion(block_time_ms=NOW_MS - before_s * 1000)
     inside.order = order(status=OrderStatus.CONFIRMED, inclusion=block)
-    data = (await requests.ask(client, requests.ORDER)).json()["data"]
-    assert (data["createdAt"], data["confirmedAt"]) == ("2027-01-15T08:00:00.000Z", confirmed_at)
+    inside.page = OrderPage((listed(inside.order),), 1)
+    status = (await requests.ask(client, requests.ORDER)).json()["data"]
+    (line,) = (await requests.ask(client, requests.HISTORY)).json()["data"]["orders"]
+    for told in (status, line):
+        assert (told["createdAt"], told["confirmedAt"]) == (NOW, confirmed_at)
 
 
 async def test_the_status_of_a_confirmed_swap_compares_it_with_the_reference(
