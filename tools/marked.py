@@ -6,12 +6,11 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def filled(text: str, **parts: str) -> str:
-    """Return the text of a page with the parts between their marks. Raises ValueError without."""
+    """Return a page with the parts between their marks. Raises ValueError if it lacks a mark."""
     for name, part in parts.items():
         begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->\n"
-        text.index(begin)
-        before, _, rest = text.partition(begin)
-        text = before + begin + part + rest[rest.index(end) :]
+        start = text.index(begin) + len(begin)
+        text = text[:start] + part + text[text.index(end, start) :]
     return text
 
 
