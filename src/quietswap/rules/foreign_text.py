@@ -54,10 +54,10 @@ def secrets_of(url: str) -> list[str]:
     return [part for part in secrets if part and len(part) >= _SHORTEST_SECRET]
 
 
-def cuts_account(url: str) -> bool:
-    """Return whether a raw /, ? or # of its password may end the host, with an @ behind it.
+def host_is_ambiguous(url: str) -> bool:
+    """Return whether a part of user or password may be read, and shown, as the host.
 
-    What is then taken for the host, and shown, is a part of user or password.
+    A raw / or ? of the password ends the host, and an @ follows. Any # is refused: it does, too.
     """
     parts = urlsplit(url)
     return "#" in url or "@" in parts.path + parts.query

@@ -22,7 +22,7 @@ from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.http import Url
 from pyreqwest.request import RequestBuilder
 
-from quietswap.rules.foreign_text import T, cuts_account, decode
+from quietswap.rules.foreign_text import T, decode, host_is_ambiguous
 from quietswap.rules.json_depth import may_overflow
 
 MAX_BYTES = 1_000_000
@@ -253,7 +253,7 @@ def can_be_asked(url: str) -> bool:
         _ = parts.port  # read for its ValueError
     except ValueError:
         return False
-    is_plain = url.isprintable() and " " not in url and not cuts_account(url)
+    is_plain = url.isprintable() and " " not in url and not host_is_ambiguous(url)
     return is_plain and parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 

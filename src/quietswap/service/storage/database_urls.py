@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from quietswap.rules.foreign_text import cuts_account
+from quietswap.rules.foreign_text import host_is_ambiguous
 from quietswap.service.storage.database import IN_MEMORY
 
 SQLITE = "sqlite:///"
@@ -102,7 +102,7 @@ def shown_url(url: str) -> str:
 def _check_hosts(url: str, name: str, most_ats: float = math.inf) -> None:
     """Refuse what the drivers would refuse, with a message that never contains the password."""
     try:
-        is_cut = cuts_account(url) or urlsplit(url).netloc.count("@") > most_ats
+        is_cut = host_is_ambiguous(url) or urlsplit(url).netloc.count("@") > most_ats
         hosts = [":"] if is_cut else shown_host(url).split(",")
     except ValueError:
         hosts = [":"]
