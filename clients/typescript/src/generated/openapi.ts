@@ -1127,7 +1127,7 @@ export interface components {
             createdAt: string;
             /** @description When the relay took it; null: never */
             submittedAt: string | null;
-            /** @description Time of its block, or `createdAt` if in its slot; null: not mined */
+            /** @description Time of its block, or `createdAt` if under 12 s later; null: not mined */
             minedAt: string | null;
             /**
              * @description Number of its block
@@ -1366,7 +1366,7 @@ export interface components {
              * @example 2027-01-15T08:00:00.000Z
              */
             createdAt: string;
-            /** @description Time of its block, or `createdAt` if in its slot; null if not confirmed (ISO 8601) */
+            /** @description Time of its block, or `createdAt` if under 12 s later; null if not confirmed (ISO 8601) */
             confirmedAt: string | null;
             /**
              * @description What the order's transaction does
@@ -2448,7 +2448,7 @@ export interface components {
             effectiveGasPrice?: string;
             /**
              * Format: date-time
-             * @description Time of its block, or `createdAt` if in its slot; present once confirmed (ISO 8601)
+             * @description Time of its block, or `createdAt` if under 12 s later; present once confirmed (ISO 8601)
              * @example 2027-01-15T08:00:00.000Z
              */
             confirmedAt?: string;

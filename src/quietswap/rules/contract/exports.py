@@ -63,7 +63,8 @@ class ExportedOrder(WireStruct, frozen=True, kw_only=True):
     created_at: Annotated[Timestamp, doc("When the service accepted it (ISO 8601, UTC)")]
     submitted_at: Annotated[Timestamp | None, doc("When the relay took it; null: never")] = None
     mined_at: Annotated[
-        Timestamp | None, doc("Time of its block, or `createdAt` if in its slot; null: not mined")
+        Timestamp | None,
+        doc("Time of its block, or `createdAt` if under 12 s later; null: not mined"),
     ] = None
     block_number: Annotated[Count | None, doc("Number of its block", 23_800_000)] = None
     block_hash: Annotated[str | None, doc("Hash of its block", base.TX_HASH)] = None

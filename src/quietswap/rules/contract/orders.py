@@ -210,7 +210,10 @@ class OrderStatusResponse(WireStruct, frozen=True, kw_only=True, omit_defaults=T
     effective_gas_price: GasPrice | None = None
     confirmed_at: Annotated[
         Timestamp | None,
-        doc("Time of its block, or `createdAt` if in its slot; present once confirmed (ISO 8601)"),
+        doc(
+            "Time of its block, or `createdAt` if under 12 s later; present once confirmed"
+            " (ISO 8601)"
+        ),
     ] = None
     error: Annotated[OrderFailure | None, doc("Why the order failed or was cancelled")] = None
     kind: Annotated[base.OrderKindName | UnsetType, doc("What the order's transaction does")] = (
@@ -267,7 +270,10 @@ class HistoryItem(WireStruct, frozen=True, kw_only=True):
     created_at: CreatedAt
     confirmed_at: Annotated[
         Timestamp | None,
-        doc("Time of its block, or `createdAt` if in its slot; null if not confirmed (ISO 8601)"),
+        doc(
+            "Time of its block, or `createdAt` if under 12 s later; null if not confirmed"
+            " (ISO 8601)"
+        ),
     ] = None
     kind: base.OrderKindName = "swap"
     relay_answer: RelayAnswer = None

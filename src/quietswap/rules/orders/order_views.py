@@ -13,10 +13,11 @@ from quietswap.rules.tx.address import Address
 
 
 def mined_at_ms(block_time_ms: int | None, created_at_ms: int) -> int | None:
-    """Return the time of the block, or that of the order's creation within the block's slot.
+    """Return when a block took the order: the block's time, but not before the order was created.
 
     A block's time is the begin of its slot, in whole seconds: a transaction reaches it a little
-    later. A block that is older than the order by more had it before it was adopted.
+    later. An order that was created a slot or more after its block was adopted: its transaction
+    was mined already, and the block's time stands.
     """
     if block_time_ms is None or created_at_ms - block_time_ms >= SLOT_S * 1000:
         return block_time_ms
