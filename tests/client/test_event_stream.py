@@ -1,7 +1,10 @@
 """Following an order by its events: at once where they come, by polls where they do not."""
 
 import gc
+import os
+import signal
 import threading
+from asyncio.selector_events import BaseSelectorEventLoop
 
 import pytest
 
@@ -151,3 +154,20 @@ def test_ctrl_c_before_the_stream_is_read_leaves_no_task(
         read_events.read_events(None, AwaitEvent("ord_1", 1, 1.0))
     gc.collect()
     assert caplog.messages == []
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_while_the_event_loop_is_made_is_the_only_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A loop that is half made cannot be closed, and Python prints a traceback of it."""
+    make_pipe = BaseSelectorEventLoop._make_self_pipe  # type: ignore[attr-defined]
+
+    def interrupted(loop: BaseSelectorEventLoop) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        make_pipe(loop)
+
+    monkeypatch.setattr(BaseSelectorEventLoop, "_make_self_pipe", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        read_events.read_events(None, WAIT)
+    gc.collect()

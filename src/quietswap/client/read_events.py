@@ -23,30 +23,40 @@ def read_events(request: Any, effect: AwaitEvent) -> StreamPlace | None:
     """Send the request of an asynchronous client, and return the outcome of the wait. Blocks.
 
     A blocking read ignores Ctrl-C until the next bytes come. Therefore another thread reads, and an
-    exception here ends it and closes the connection.
+    exception here ends it and closes the connection. The thread makes its event loop itself: Ctrl-C
+    is raised in the main thread, also in the middle of the making of one.
     """
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(read_events_async(request, effect))
-    ended = threading.Event()
+    reading: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[StreamPlace | None]]] = []
+    is_left, ended = threading.Event(), threading.Event()
 
-    def read() -> None:
-        with suppress(asyncio.CancelledError, Exception):  # `task.result` raises it below
-            loop.run_until_complete(task)
+    async def read() -> None:
+        task = asyncio.create_task(read_events_async(request, effect))
+        reading.append((asyncio.get_running_loop(), task))
+        if is_left.is_set():
+            task.cancel()
+        await asyncio.gather(task, return_exceptions=True)  # `task.result` raises it below
+
+    def run() -> None:
+        asyncio.run(read())
         ended.set()
 
+    def cancel() -> None:
+        for loop, task in reading:
+            with suppress(RuntimeError):  # the loop was closed meanwhile
+                loop.call_soon_threadsafe(task.cancel)
+
     try:
-        threading.Thread(target=read, name="quietswap-events", daemon=True).start()
+        threading.Thread(target=run, name="quietswap-events", daemon=True).start()
         while not ended.wait(_SLICE_S):
             pass
     finally:
+        is_left.set()
         for _ in range(_CANCELS):  # one that comes between two reads may be lost
             if ended.is_set():
                 break
-            loop.call_soon_threadsafe(task.cancel)
+            cancel()
             ended.wait(_CLOSE_S / _CANCELS)
-        if not loop.is_running():
-            read()  # an interruption before the thread ran it left the task pending
-            loop.close()
+    [(_, task)] = reading
     return task.result()
 
 
