@@ -71,7 +71,7 @@ def serving(
         "QUIETSWAP_STORAGE__URL": f"sqlite:///{folder / 'own.sqlite3'}",
     }
     variables = {name: text for name, text in (clean | own | named).items() if text}
-    key = new_key(variables, "--name", "own")
+    key = new_key(variables, "own")
     port, log = port or free_port(), folder / "own.log"
     with log.open("wb") as written:
         words = ["serve", "--port", str(port), *options]

@@ -13,7 +13,8 @@ from eth_account.signers.local import LocalAccount
 from quietswap.rules.tokens.token import WETH
 from tests.e2e.conftest import Town
 from tests.e2e.in_process import AheadClock, inside
-from tests.spec.api_client import SOLD, ApiClient, issue_key
+from tests.keys import issue_key
+from tests.spec.api_client import SOLD, ApiClient
 from tests.spec.wire import data, sign, wrap_body
 from tests.waiting import WITHIN_S, eventually
 

@@ -100,18 +100,17 @@ def test_what_operators_do_is_in_the_audit_log(town: Town, tmp_path: Path) -> No
     text = file.read_text("utf-8")
     records = [json.loads(line) for line in text.splitlines()]
     assert [(record["event"], record.get("outcome")) for record in records] == [
-        ("key_created", "done"),
         ("settings_loaded", None),
         ("key_created", "done"),
         ("key_revoked", "done"),
         ("key_revoked", "failed"),
         ("database_migrated", "done"),
     ]
-    assert records[2]["key"] == records[3]["key"] == key["id"]
-    assert records[2]["name"] == "second"
-    assert records[1]["file"] == town.facts["settingsFile"]
-    assert "QUIETSWAP_OBSERVE__AUDIT_FILE" in records[1]["environment"]
-    assert len(records[1]["fingerprint"]) == 16
+    assert records[1]["key"] == records[2]["key"] == key["id"]
+    assert records[1]["name"] == "second"
+    assert records[0]["file"] == town.facts["settingsFile"]
+    assert "QUIETSWAP_OBSERVE__AUDIT_FILE" in records[0]["environment"]
+    assert len(records[0]["fingerprint"]) == 16
     assert all({"timestamp", "user", "host", "pid"} <= record.keys() for record in records)
     assert key["key"] not in text
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

@@ -4,7 +4,6 @@ Every answer it gets is held against the OpenAPI document. Each test has a desk 
 own, and as many fresh wallets as it asks for.
 """
 
-import asyncio
 import itertools
 import tomllib
 from collections.abc import Callable, Iterator
@@ -18,12 +17,10 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 
 from quietswap.sandbox.contracts.pools import ALL_TOKENS, TOKENS, USDC, WETH, SandboxToken
-from quietswap.service.base.clock import SystemClock
-from quietswap.service.clients.credentials import hash_secret, new_client, new_key
 from tests import loopback
 from tests.contract import check
 from tests.e2e.conftest import Town
-from tests.patient import open_storage
+from tests.keys import issue_key
 from tests.spec.wire import data, order_body, sign, wrap_body
 from tests.waiting import WITHIN_S, wait_until
 
@@ -32,21 +29,6 @@ SOLD = ETHER // 10
 """The usual amount, in wei. Several such swaps in one block stay within the usual slippage."""
 TERMINAL = ("confirmed", "failed", "cancelled")
 _numbers = itertools.count(1)
-
-
-def issue_key(url: str) -> str:
-    """Write a new API key into the database and return its secret."""
-
-    async def add() -> str:
-        clock = SystemClock()
-        storage = await open_storage(url, clock=clock)
-        client = new_client(f"spec {next(_numbers)}", clock.now_ms())
-        key, secret = new_key(client.id, client.name, client.created_at_ms)
-        await storage.keys.add(key, hash_secret(secret), client)
-        await storage.close()
-        return secret
-
-    return asyncio.run(add())
 
 
 @dataclass
@@ -65,8 +47,9 @@ class ApiClient:
         self.town = town
         settings = tomllib.loads(Path(town.facts["settingsFile"]).read_text("utf-8"))
         self.database_url: str = database_url or settings["storage"]["url"]
-        self._clients: list[httpx.Client] = []
-        self.secret = issue_key(self.database_url)
+        self._node = loopback.Client(base_url=town.facts["rpcUrl"], timeout=WITHIN_S)
+        self._clients: list[httpx.Client] = [self._node]
+        self.secret = self.new_secret()
         self.api = self.client(self.secret)
 
     def __enter__(self) -> "ApiClient":
@@ -95,7 +78,7 @@ class ApiClient:
 
     def new_secret(self) -> str:
         """Return another fresh key."""
-        return issue_key(self.database_url)
+        return issue_key(self.database_url, f"spec {next(_numbers)}")
 
     def another(self) -> httpx.Client:
         """Return a client with another fresh key."""
@@ -106,22 +89,25 @@ class ApiClient:
     def rpc(self, method: str, *params: Any) -> Any:
         """Call the node."""
         call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = loopback.post(self.town.facts["rpcUrl"], json=call, timeout=WITHIN_S).json()
+        answer = self._node.post("/", json=call).json()
         assert "error" not in answer, answer
         return answer["result"]
 
     def wallet(self, *, ether: float = 100, tokens: int = 1000) -> LocalAccount:
         """Return a new wallet with ETH and some of every token."""
         account: LocalAccount = Account.create()
-        self.rpc("anvil_setBalance", account.address, hex(int(ether * ETHER)))
-        for token in TOKENS.values():
-            self.give(account, token, token.units(tokens))
+        calls = [("anvil_setBalance", (account.address, hex(int(ether * ETHER))))]
+        calls += [_held(account, token, token.units(tokens)) for token in TOKENS.values()]
+        batch = [{"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+                 for number, (method, params) in enumerate(calls)]  # fmt: skip
+        answers = self._node.post("/", json=batch).json()
+        assert not [answer for answer in answers if "error" in answer], answers
         return account
 
     def give(self, account: LocalAccount, token: SandboxToken, amount: int) -> None:
         """Set a token balance."""
-        key = token.balance_key(account.address)
-        self.rpc("anvil_setStorageAt", token.address, key, f"0x{amount:064x}")
+        method, params = _held(account, token, amount)
+        self.rpc(method, *params)
 
     def approve(self, account: LocalAccount, quote: dict[str, Any], amount: int = 2**255) -> None:
         """Let the quote's router move the sell token."""
@@ -262,6 +248,12 @@ class ApiClient:
     def until(self, holds: Callable[[], Any]) -> None:
         """Return once something holds that another process brings about."""
         wait_until(holds, "it did not come", every_s=0.05)
+
+
+def _held(account: LocalAccount, token: SandboxToken, amount: int) -> tuple[str, tuple[str, ...]]:
+    """Return the call that sets a token balance: method and parameters."""
+    key = token.balance_key(account.address)
+    return "anvil_setStorageAt", (token.address, key, f"0x{amount:064x}")
 
 
 def give_to_backup(settings_file: str, raw: str) -> None:
