@@ -28,8 +28,8 @@ def wait_until(holds: Callable[[], object], otherwise: object = "", every_s: flo
 
 
 def pause_s(waited_s: float, least_s: float) -> float:
-    """Return the pause before the next look: a twentieth of the wait so far, at most 0.25 s."""
-    return max(least_s, min(waited_s / 20, 0.25))
+    """Return the pause before the next look: an eighth of the wait so far, at most 0.25 s."""
+    return max(least_s, min(waited_s / 8, 0.25))
 
 
 async def eventually(claim: Callable[[], Awaitable[object]]) -> None:
