@@ -1,9 +1,12 @@
 """Running this project's commands as processes against the live sandbox."""
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from quietswap.cli.demo_sandbox import SandboxInfo
 from tests import forked
@@ -48,6 +51,45 @@ def run_example(
     if program == sys.executable:
         return forked.run(script, env, typed=typed, folder=ROOT)
     return run(words, env, typed)
+
+
+class Piped(forked.Forked):
+    """`quietswap` in the project's folder, with its output and its errors to read.
+
+    With `joined` the errors are a part of the output.
+    """
+
+    def __init__(
+        self, words: Sequence[str], env: Mapping[str, str], *, joined: bool = False
+    ) -> None:
+        reading, writing = os.pipe()
+        told, telling = os.pipe()
+        errors = writing if joined else telling
+        super().__init__(words, env, stdout=writing, stderr=errors, folder=ROOT)
+        os.close(writing)
+        os.close(telling)
+        self.stdout, self.stderr = os.fdopen(reading), os.fdopen(told)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill it, unless it has ended."""
+        self.send_signal(signal.SIGKILL)
+        self.wait()
+        self.stdout.close()
+        self.stderr.close()
+
+    def communicate(self, timeout: float) -> tuple[str, str]:
+        """Return the rest of its output and of its errors, once it has ended."""
+        with self.stdout, self.stderr:
+            rest = self.stdout.read(), self.stderr.read()
+        self.wait(timeout)
+        return rest
+
+    @property
+    def returncode(self) -> int | None:
+        return self.poll()
 
 
 def quietswap(*words: str) -> list[str]:

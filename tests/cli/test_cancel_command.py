@@ -1,8 +1,6 @@
 """`quietswap cancel` against the real service on the sandbox."""
 
 import json
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,9 +14,9 @@ from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.client.signing import sign, to_sign
 from tests import loopback
-from tests.cli.sandbox_process import ROOT, environment, quietswap, run_command
+from tests.cli.sandbox_process import Piped, environment, run_command
 from tests.spec.api_client import give_to_backup
-from tests.waiting import LONG_S
+from tests.waiting import LONG_S, wait_until
 
 pytestmark = pytest.mark.xdist_group("live-cli")
 ETHER = 10**18
@@ -59,20 +57,18 @@ def opened(town: SandboxInfo, number: int) -> tuple[str, str, int]:
         return placed.order.order_id, raw, nonce
 
 
-def started(town: SandboxInfo, number: int, order_id: str, nonce: int) -> "subprocess.Popen[str]":
+def started(town: SandboxInfo, number: int, order_id: str, nonce: int) -> Piped:
     """Run the command until the relay has its cancel."""
     before = held_by_relay(town)
-    child = subprocess.Popen(
-        quietswap("cancel", order_id, "--nonce", str(nonce), *FAST, "--json"),
-        env=environment(town, number), cwd=ROOT,
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    for _ in range(300):
-        if held_by_relay(town) > before:
-            return child
-        assert child.poll() is None, child.communicate()
-        time.sleep(0.1)
-    raise AssertionError("no cancel came")
+    words = ["cancel", order_id, "--nonce", str(nonce), *FAST, "--json"]
+    child = Piped(words, environment(town, number))
+
+    def is_held() -> bool:
+        assert child.poll() is None, child.communicate(LONG_S)
+        return held_by_relay(town) > before
+
+    wait_until(is_held, "no cancel came", every_s=0.1)
+    return child
 
 
 def held_by_relay(town: SandboxInfo) -> int:

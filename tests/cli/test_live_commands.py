@@ -15,7 +15,7 @@ from quietswap.client.flows.approvals import ensure_allowance
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.client.flows.quote_checks import SwapRequest
 from tests import loopback
-from tests.cli.sandbox_process import ROOT, environment, quietswap, run_command
+from tests.cli.sandbox_process import ROOT, Piped, environment, quietswap, run_command
 from tests.cli.test_cancel_command import withheld
 from tests.cli.test_terminal import Terminal
 from tests.waiting import LONG_S
@@ -131,13 +131,9 @@ def approve_best_route(town: SandboxInfo, wallet: int, sell: str, buy: str) -> N
         )  # fmt: skip
 
 
-def started(town: SandboxInfo, wallet: int, *words: str) -> "subprocess.Popen[str]":
+def started(town: SandboxInfo, wallet: int, *words: str) -> Piped:
     """Run a swap until it says that its transaction is submitted."""
-    process = subprocess.Popen(
-        quietswap("swap", *words), cwd=ROOT, env=environment(town, wallet), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    assert process.stdout is not None
+    process = Piped(["swap", *words], environment(town, wallet), joined=True)
     for line in process.stdout:
         if "submitted" in line:
             break

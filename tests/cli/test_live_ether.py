@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import re
 import shlex
 import signal
@@ -23,7 +22,7 @@ from quietswap.rules.amounts import format_units
 from tests import loopback
 from tests.batches import delegated
 from tests.cli.mcp_sessions import call, over_http, signed_by, variables
-from tests.cli.sandbox_process import ROOT, environment, run_command
+from tests.cli.sandbox_process import Piped, environment, run_command
 from tests.cli.test_cancel_command import withheld
 from tests.cli.test_live_commands import FAST, holdings, machine
 from tests.e2e.conftest import running_town
@@ -222,14 +221,10 @@ def funding(wallet: str) -> dict[str, Any]:
 
 def kill_at(line: str, words: list[str], env: dict[str, str]) -> None:
     """Run a command and kill it when it prints this line of its progress."""
-    reading, writing = os.pipe()
-    process = Forked(words, env, stdout=writing, stderr=writing, folder=ROOT)
-    os.close(writing)
-    with os.fdopen(reading) as output:
-        shown = []
-        for each in output:
-            shown.append(each)
-            if f" s  {line}" in each:
-                process.send_signal(signal.SIGKILL)
-    process.wait(LONG_S)
-    assert f" s  {line}" in "".join(shown), "".join(shown)
+    process, shown = Piped(words, env, joined=True), ""
+    for each in process.stdout:
+        shown += each
+        if f" s  {line}" in each:
+            process.send_signal(signal.SIGKILL)
+    process.communicate(LONG_S)
+    assert f" s  {line}" in shown, shown

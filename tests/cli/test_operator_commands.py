@@ -1,7 +1,6 @@
 """What an operator looks at when something is wrong: sources, orders, keys, on a live service."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,7 @@ from quietswap.cli.commands.orders import _row
 from quietswap.cli.demo_sandbox import SandboxInfo
 from tests import loopback
 from tests import stored_orders as made
-from tests.cli.sandbox_process import environment, quietswap, run_command
+from tests.cli.sandbox_process import Piped, environment, run_command
 from tests.waiting import LONG_S, wait_until
 
 pytestmark = pytest.mark.xdist_group("live-cli")
@@ -71,10 +70,8 @@ def never_sent(sandbox: SandboxInfo) -> Iterator[None]:
     The wallet trusts no service that nothing was sent: it watches for a minute. Other tests need
     not wait for its end, and it is told to end when they have.
     """
-    words, env = quietswap("wrap", "0.1", "--yes"), environment(sandbox, WALLET)
     with fault(sandbox, "relays", "down"):
-        wrapping = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True)
-        assert wrapping.stdout is not None
+        wrapping = Piped(["wrap", "0.1", "--yes"], environment(sandbox, WALLET))
         told = ""
         while "PROVIDER_UNAVAILABLE" not in told:
             line = wrapping.stdout.readline()

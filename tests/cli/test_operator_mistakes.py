@@ -11,6 +11,8 @@ import pytest
 from tests import forked
 from tests.databases import PostgresCluster
 
+pytestmark = pytest.mark.xdist_group("operator-mistakes")
+
 COMMANDS = [("migrate",), ("keys", "list"), ("orders", "list")]
 
 

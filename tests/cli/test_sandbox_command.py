@@ -11,40 +11,43 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from quietswap.cli.demo_sandbox import SandboxInfo
+from quietswap.cli.output.sandbox_text import write_env_file
 from quietswap.sandbox import ports
 from quietswap.sandbox.ports import Ports, free_port
 from quietswap.sandbox.stack import API_KEY, SandboxStack
 from quietswap.service.server.settings import load
-from tests import loopback
+from tests import forked, loopback
 from tests.api_port import api_port
-from tests.processes import children
+from tests.cli.sandbox_process import Piped
 from tests.waiting import LONG_S, WITHIN_S
 
-SANDBOX = (sys.executable, "-m", "quietswap", "sandbox", "--free-ports", "--block-time", "0.5")
+SANDBOX = ("sandbox", "--free-ports", "--block-time", "0.5")
 BARE = {"PATH": "/usr/bin:/bin", "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
 """What another terminal knows: nothing of this project."""
+_URLS = ("baseUrl", "apiKey", "rpcUrl", "walletRpcUrl", "settingsFile", "controlUrl")
+BEFORE = dict.fromkeys(_URLS, "before") | {"wallets": [{"privateKey": "before"}]}
+"""Facts of a sandbox that has ended."""
 
 
 @contextmanager
 def printing(*options: str) -> Iterator[str]:
     """Run a sandbox and yield what it printed when it was ready."""
-    process = subprocess.Popen([*SANDBOX, *options], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
+    with Piped([*SANDBOX, *options], os.environ) as process:
         lines: list[str] = []
         for line in process.stdout:
             lines.append(line)
             if line.startswith("Ctrl-C"):
                 break
         yield "".join(lines)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.stdout.close()
-        assert process.wait(LONG_S) == 0
+        process.terminate()
+        process.communicate(LONG_S)
+    assert process.returncode == 0
 
 
 def pasted(printed: str) -> str:
@@ -79,22 +82,20 @@ def test_the_printed_lines_work_and_each_wallet_holds_ether() -> None:
 
 def test_the_environment_can_be_had_as_a_file(tmp_path: Path) -> None:
     file = tmp_path / "sandbox env"
+    write_env_file(file, BEFORE)  # its own file is written anew
     with printing("--env-file", str(file)) as printed:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert f"QUIETSWAP_API_KEY={API_KEY}\n" in file.read_text()
+        assert "before" not in file.read_text()
         done = shell(pasted(printed).replace("swap 1 WETH USDC", "balances"))
         assert done.returncode == 0, done.stdout + done.stderr
         assert "WETH" in done.stdout
-    with printing("--env-file", str(file)):  # its own file is written anew
-        assert "QUIETSWAP_URL=" in file.read_text()
 
 
 def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / ".env"
     file.write_text("SECRET=1\n")
-    done = subprocess.run(
-        [*SANDBOX, "--env-file", str(file)], capture_output=True, text=True, check=False
-    )
+    done = forked.run([*SANDBOX, "--env-file", str(file)], os.environ)
     assert done.returncode == 2
     assert "was not written by the sandbox" in done.stderr
     assert file.read_text() == "SECRET=1\n"
@@ -110,36 +111,33 @@ def usual(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
 
 async def test_ports_and_key_are_the_same_at_every_start(usual: dict[str, int]) -> None:
-    seen = []
-    for _ in range(2):
-        town = SandboxStack(Ports(None, stable=True))
-        try:
-            facts = await town.start()
-            assert town.moved(facts) == []
-            seen.append({**facts, "settingsFile": ""})
-        finally:
-            await town.stop()
-    assert seen[0] == seen[1]
-    assert seen[0]["rpcUrl"] == f"http://127.0.0.1:{usual['node']}"
-    assert seen[0]["baseUrl"] == f"http://127.0.0.1:{ports.API}"
-    assert seen[0]["apiKey"] == API_KEY
-
-
-async def test_ports_in_use_are_left_to_their_owners_and_named(usual: dict[str, int]) -> None:
+    """Ports that are in use are left to their owners and named."""
+    first, moved = await _started()
+    assert moved == []
+    assert first["rpcUrl"] == f"http://127.0.0.1:{usual['node']}"
+    assert first["baseUrl"] == f"http://127.0.0.1:{ports.API}"
+    assert first["apiKey"] == API_KEY
     with socket.create_server(("127.0.0.1", usual["node"])), socket.socket() as api:
         api.bind(("127.0.0.1", ports.API))
         api.listen()
-        town = SandboxStack(Ports(None, stable=True))
-        try:
-            facts = await town.start()
-            moved = town.moved(facts)
-        finally:
-            await town.stop()
+        second, moved = await _started()
     assert [line.split(":")[0] for line in moved] == [
         f"port {ports.API} is in use",
         f"port {usual['node']} is in use",
     ]
-    assert facts["relayUrl"] == f"http://127.0.0.1:{usual['relay']}"
+    differing = {name for name, fact in first.items() if second[name] != fact}
+    assert differing == {"baseUrl", "rpcUrl", "walletRpcUrl", "operatorUrl", "settingsFile"}
+    assert second["relayUrl"] == f"http://127.0.0.1:{usual['relay']}"
+
+
+async def _started() -> tuple[dict[str, Any], list[str]]:
+    """Return what a sandbox on the usual ports tells, and which ports were in use."""
+    town = SandboxStack(Ports(None, stable=True))
+    try:
+        facts = await town.start()
+        return facts, town.moved(facts)
+    finally:
+        await town.stop()
 
 
 def test_a_key_made_elsewhere_is_stored_once(tmp_path: Path) -> None:
@@ -161,27 +159,30 @@ def test_a_key_made_elsewhere_is_stored_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "said"), [("anvil", "the chain (anvil) ended"), ("serve", "the service ended")]
+    ("part", "said"),
+    [("rpcUrl", "the chain (anvil) ended"), ("baseUrl", "the service ended")],
 )
 def test_a_part_that_dies_ends_the_sandbox_in_words(part: str, said: str) -> None:
-    with subprocess.Popen(
-        [*SANDBOX, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        try:
-            facts = json.loads(process.stdout.readline())
-            assert "baseUrl" in facts, facts
-            chain = part == "anvil"
-            [victim] = [
-                pid for pid, words in children(process.pid).items() if ("anvil" in words) == chain
-            ]
-            os.kill(victim, signal.SIGKILL)
-            _, errors = process.communicate(timeout=LONG_S)
-        finally:
-            process.kill()
+    with Piped([*SANDBOX, "--json"], os.environ) as process:
+        facts = json.loads(process.stdout.readline())
+        chain = part == "rpcUrl"
+        [victim] = [
+            child.pid for child in psutil.Process(process.pid).children()
+            if (child.name() == "anvil") == chain and (chain or _listens(child, facts[part]))
+        ]  # fmt: skip
+        os.kill(victim, signal.SIGKILL)
+        _, errors = process.communicate(LONG_S)
     assert process.returncode == 1
     assert f"Error: {said} with exit code -9" in errors
     assert "Traceback" not in errors
+
+
+def _listens(process: psutil.Process, url: str) -> bool:
+    """Return whether a process or its worker serves a URL."""
+    port = int(url.rpartition(":")[2])
+    tree = (process, *process.children(recursive=True))
+    opened = [one for each in tree for one in each.net_connections() if not one.raddr]
+    return any(one.laddr.port == port for one in opened)
 
 
 @pytest.mark.xdist_group("live-cli")

@@ -18,6 +18,8 @@ from quietswap.service.storage.file_lock import FileLeaderLock
 from tests.databases import PostgresCluster, RedisServer
 from tests.patient import open_database, open_storage
 
+pytestmark = pytest.mark.xdist_group("store-check")
+
 
 def check(folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str, **storage: str) -> Result:
     variables = {"NODE__URLS": "http://127.0.0.1:9", "STORAGE__URL": f"sqlite:///{folder}/own.db"}
