@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from quietswap.rules.vendors import VENDORS
+from quietswap.sandbox.vendors.stand_in import stand_ins
 from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.vendors.case import cases
@@ -19,11 +20,13 @@ KEYED = {
     f"SOURCE__{name.upper()}__API_KEY": "test" for name, row in VENDORS.items() if row.needs_key
 }
 
+pytestmark = pytest.mark.xdist_group("bound-routes")  # one service
 REFUSED = [
     (source, fault, rule)
     for source, case in cases().items()
     for fault, rule in case.calls.refusals.items()
 ]
+BOUND_BUT_LYING = [name for name, made in stand_ins().items() if "lying_executor" in made.attacks]
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +49,8 @@ def test_every_honest_source_is_bound(served: Served) -> None:
     assert data["verification"]["bound"] is True
 
 
-@pytest.mark.parametrize(("source", "fault", "rule"), REFUSED)
-def test_an_attack_is_refused_and_its_rule_named(
-    served: Served, source: str, fault: str, rule: str
-) -> None:
+def attacked(served: Served, source: str, fault: str) -> dict[str, Any]:
+    """Return the row of a source that attacks. Another one has won."""
     served.town.fault(source, fault)
     try:
         answer = served.town.quote()
@@ -57,10 +58,30 @@ def test_an_attack_is_refused_and_its_rule_named(
         served.town.heal(source)
     assert answer.status_code == 200, answer.text
     data = answer.json()["data"]
-    row = rows(data)[source]
     assert data["source"] != source
+    return rows(data)[source]
+
+
+@pytest.mark.parametrize(("source", "fault", "rule"), REFUSED)
+def test_an_attack_is_refused_and_its_rule_named(
+    served: Served, source: str, fault: str, rule: str
+) -> None:
+    row = attacked(served, source, fault)
     assert row["outcome"] == "unsafe", row
     assert rule in row["reason"]
+
+
+@pytest.mark.parametrize("source", BOUND_BUT_LYING)
+def test_the_router_reverts_a_bound_call_whose_executor_lies(served: Served, source: str) -> None:
+    row = attacked(served, source, "lying_executor")
+    assert row["outcome"] == "reverted", row
+    assert row["reason"]
+
+
+def test_no_attack_of_a_stand_in_is_left_out() -> None:
+    tried = {(source, fault) for source, fault, _ in REFUSED}
+    tried |= {(source, "lying_executor") for source in BOUND_BUT_LYING}
+    assert tried == {(name, fault) for name, made in stand_ins().items() for fault in made.attacks}
 
 
 def test_while_0x_has_removed_its_settlers_it_is_refused(town: Town, tmp_path: Path) -> None:
