@@ -26,7 +26,6 @@ TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
     "null": (type(None),),
 }
-ROWS = [(table, *row) for table, rows in tables.FIELDS.items() for row in rows]
 LATEST_ANSWER = "0xfeaf968c"  # latestRoundData()
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 ADDRESS_FIELDS = re.compile(
@@ -120,13 +119,12 @@ def spent(client: httpx.Client) -> dict[str, Any]:
 
 
 @shows("field: *", "rule: success is 200")
-@pytest.mark.parametrize(("table", "name", "kind"), ROWS)
-def test_every_field_has_its_name_and_type(
-    answers: dict[str, Any], table: str, name: str, kind: str
-) -> None:
-    for one in name.split(", "):
-        value = at(answers[table], one)
-        assert has_type(value, kind), f"{one} is {value!r}"
+@pytest.mark.parametrize("table", tables.FIELDS)
+def test_every_field_has_its_name_and_type(answers: dict[str, Any], table: str) -> None:
+    for name, kind in tables.FIELDS[table]:
+        for one in name.split(", "):
+            value = at(answers[table], one)
+            assert has_type(value, kind), f"{one} is {value!r}"
 
 
 @shows("rule: amounts are strings")

@@ -2,7 +2,8 @@
 
 Every check of schemathesis is on. A request that fits the document may still be refused for what
 it means (a token nobody deployed, a transaction nobody signed): tests/api/test_schemathesis.py
-checks, with an inside that takes everything, that good data is taken.
+checks, with an inside that takes everything, that good data is taken. Its requests go through the
+same parsers, so each limit of the document is tried there; here only in `make test-long`.
 """
 
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ import requests
 import schemathesis
 from schemathesis.config import (
     ChecksConfig,
+    CoveragePhaseConfig,
+    PhasesConfig,
     PositiveDataAcceptanceConfig,
     ProjectConfig,
     ProjectsConfig,
@@ -22,6 +25,7 @@ from schemathesis.schemas import BaseSchema
 from tests import generators
 from tests.contract import DOCUMENT
 from tests.e2e.conftest import Town
+from tests.example_counts import LONG
 from tests.spec.api_client import ApiClient
 from tests.spec.coverage import shows
 from tests.waiting import WITHIN_S
@@ -30,7 +34,9 @@ REFUSALS = PositiveDataAcceptanceConfig(expected_statuses=["2xx", "400", "404", 
 CONFIG = SchemathesisConfig(
     projects=ProjectsConfig(
         default=ProjectConfig(
-            checks=ChecksConfig(positive_data_acceptance=REFUSALS), request_timeout=WITHIN_S
+            checks=ChecksConfig(positive_data_acceptance=REFUSALS),
+            phases=PhasesConfig(coverage=CoveragePhaseConfig(enabled=LONG)),
+            request_timeout=WITHIN_S,
         )
     )
 )

@@ -17,7 +17,6 @@ PATHS = {
     "wrap quote body": "/api/v1/mev/wrap/quote",
     "wrap order body": "/api/v1/mev/wrap/order",
 }
-BODY_ROWS = [(table, *row) for table in PATHS for row in tables.INPUTS[table]]
 OWN_CODES = {
     "sellToken": (400, "INVALID_TOKEN_ADDRESS"),
     "buyToken": (400, "INVALID_TOKEN_ADDRESS"),
@@ -63,42 +62,35 @@ def with_wrong_type(body: dict[str, Any], table: str, name: str, kind: str) -> d
 
 @shows("input: order body.*", "input: orderParams.*", "input: wrap quote body.*")
 @shows("input: wrap order body.*")
-@pytest.mark.parametrize(("table", "name", "kind", "required"), BODY_ROWS)
+@pytest.mark.parametrize("table", PATHS)
 def test_a_required_field_is_missed_by_name_and_an_optional_one_is_not(
-    desk: ApiClient,
-    good: dict[str, dict[str, Any]],
-    table: str,
-    name: str,
-    kind: str,
-    required: str,
+    desk: ApiClient, good: dict[str, dict[str, Any]], table: str
 ) -> None:
-    answer = desk.api.post(PATHS[table], json=without(good[table], table, name))
-    if required == "yes":
-        details = refused(answer, 400, "MISSING_PARAMETER")["details"]
-        assert details["field"] == (f"orderParams.{name}" if table == "orderParams" else name)
-    else:
-        assert answer.json().get("error") not in ("MISSING_PARAMETER", "INVALID_PARAMETER")
+    for name, _, required in tables.INPUTS[table]:
+        answer = desk.api.post(PATHS[table], json=without(good[table], table, name))
+        if required == "yes":
+            details = refused(answer, 400, "MISSING_PARAMETER")["details"]
+            assert details["field"] == (f"orderParams.{name}" if table == "orderParams" else name)
+        else:
+            error = answer.json().get("error")
+            assert error not in ("MISSING_PARAMETER", "INVALID_PARAMETER"), name
 
 
 @shows("input: order body.*", "input: orderParams.*", "input: wrap quote body.*")
 @shows("input: wrap order body.*")
-@pytest.mark.parametrize(("table", "name", "kind", "required"), BODY_ROWS)
+@pytest.mark.parametrize("table", PATHS)
 def test_a_field_of_another_json_type_is_refused_by_name(
-    desk: ApiClient,
-    good: dict[str, dict[str, Any]],
-    table: str,
-    name: str,
-    kind: str,
-    required: str,
+    desk: ApiClient, good: dict[str, dict[str, Any]], table: str
 ) -> None:
-    body = with_wrong_type(good[table], table, name, kind)
-    answer = desk.api.post(PATHS[table], json=body)
-    if table == "wrap quote body" and name in WRAP_CODES:
-        refused(answer, *WRAP_CODES[name])
-        return
-    details = refused(answer, 422, "VALIDATION_ERROR")["details"]
-    assert details["reason"] == "MALFORMED"
-    assert [fault["field"].rpartition(".")[2] for fault in details["fields"]] == [name]
+    for name, kind, _ in tables.INPUTS[table]:
+        body = with_wrong_type(good[table], table, name, kind)
+        answer = desk.api.post(PATHS[table], json=body)
+        if table == "wrap quote body" and name in WRAP_CODES:
+            refused(answer, *WRAP_CODES[name])
+            continue
+        details = refused(answer, 422, "VALIDATION_ERROR")["details"]
+        assert details["reason"] == "MALFORMED"
+        assert [fault["field"].rpartition(".")[2] for fault in details["fields"]] == [name]
 
 
 @shows("input: quote query.*")
