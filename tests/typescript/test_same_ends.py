@@ -57,6 +57,9 @@ CHAINS: list[Chain] = [
     mined, reverted, replaced, replaced_in_the_newest_block, of_another_chain,
     counted_by_one_backend, counted_by_a_fork, failing, nothing, mined_elsewhere,
 ]  # fmt: skip
+FINDINGS = CHAINS if LONG else [mined, reverted, replaced, failing, nothing, mined_elsewhere]
+ENDS = [("end", chain) for chain in CHAINS] + [("follow", chain) for chain in FINDINGS]
+"""`follow` is `end`, and an error if the record is not what `end` found: once for each finding."""
 pytestmark = pytest.mark.xdist_group("typescript")
 Same = Callable[..., dict[str, Any]]
 
@@ -138,13 +141,18 @@ def test_a_swap_is_followed_without_the_module_of_the_stream(
     assert end["pauses"]
 
 
-@pytest.mark.parametrize("method", ["end", "follow"])
 @pytest.mark.parametrize("status", [OrderStatus.CONFIRMED, OrderStatus.FAILED])
-@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.__name__)
-@pytest.mark.parametrize("node", [True, False], ids=["node", "alone"])
+@pytest.mark.parametrize(
+    ("method", "chain", "node"),
+    [
+        *((method, chain, True) for method, chain in ENDS),
+        *((method, chain, False) for method, chain in ENDS if chain in (mined, mined_elsewhere)),
+    ],
+)
 def test_an_order_that_the_service_calls_final(
     same: Same, chain: Chain, status: OrderStatus, method: str, node: bool
 ) -> None:
+    """Without a node no chain is asked, so one is enough there."""
     sent = {"what": "the swap", "tx_hash": TX_HASH, "wallet": WALLET, "nonce": NONCE}
     known = {"ord_1": sent | {"order_id": "ord_1"}} if chain is not mined_elsewhere else {}
     told = Scenario(
@@ -158,8 +166,7 @@ def test_an_order_that_the_service_calls_final(
         assert is_told or end["error"]["name"] == "StatusContradiction"
 
 
-@pytest.mark.parametrize("method", ["end", "follow"])
-@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.__name__)
+@pytest.mark.parametrize(("method", "chain"), ENDS)
 def test_an_order_that_the_service_calls_pending_for_ever(
     same: Same, chain: Chain, method: str
 ) -> None:
