@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import httpx
@@ -12,15 +13,17 @@ from eth_account.signers.local import LocalAccount
 from quietswap.sandbox.contracts.pools import TOKENS, SandboxToken
 from tests.e2e.conftest import Town
 from tests.e2e.test_metrics import scrape, total
-from tests.example_counts import examples
+from tests.example_counts import LONG, examples
 from tests.spec.api_client import ApiClient, Signed
 from tests.spec.wire import data, order_body, refused, sign
 
-PAIRS = ("WETH USDC", "USDC WETH", "WBTC USDC", "USDC DAI", "DAI WBTC", "USDT WETH")
+SHORT = ("WETH USDC", "USDC DAI", "DAI WBTC")
+PAIRS = (*SHORT, "USDC WETH", "WBTC USDC", "USDT WETH") if LONG else SHORT
 LEAST_USD, MOST_USD = Decimal(1), Decimal(300_000)
 """Of what is bought: from dust to a tenth of the deepest pool."""
-HALVINGS = 8
+HALVINGS = 8 if LONG else 5
 MOST_ABOVE = Decimal("0.01")
+"""Five halvings of a tenth leave 0.3 % of it."""
 PATH = "/api/v1/quote"
 
 
@@ -116,8 +119,10 @@ def test_a_minimum_that_no_quote_reaches_names_the_closest_quote(desk: ApiClient
     assert {row["source"] for row in answer["details"]["sources"]} >= {"uniswap", "kyberswap"}
 
 
-@pytest.mark.parametrize("bps", [1, 50, 5000])
-@pytest.mark.parametrize("goal", [1, 2, 1000])
+@pytest.mark.parametrize(
+    ("goal", "bps"),
+    product((1, 2, 1000), (1, 50, 5000)) if LONG else [(1, 5000), (2, 1), (1000, 50)],
+)
 @pytest.mark.parametrize("symbols", ["WETH USDC", "USDC WETH", "DAI WBTC"])
 def test_dust_is_quoted_too(desk: ApiClient, symbols: str, goal: int, bps: int) -> None:
     """Of USDC for WETH the least that can be sold buys far more than the goal."""
@@ -135,7 +140,7 @@ def test_a_minimum_without_a_route_is_named(desk: ApiClient) -> None:
     assert f"has a minimum of minBuyAmount {goal}: " in answer["message"]
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "x", str(2**256)])
+@pytest.mark.parametrize("text", ["0", "1.5", str(2**256)])
 def test_a_minimum_follows_the_rules_of_amounts(desk: ApiClient, text: str) -> None:
     query = ask(desk.wallet(), TOKENS["WETH"], TOKENS["USDC"]) | {"minBuyAmount": text}
     answer = refused(desk.api.get(PATH, params=query), 400, "INVALID_AMOUNT")

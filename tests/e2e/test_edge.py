@@ -13,6 +13,8 @@ from tests.e2e.conftest import Town
 from tests.e2e.serving import Served, serving
 from tests.waiting import WITHIN_S, wait_until
 
+pytestmark = pytest.mark.xdist_group("edge")
+
 HEAD = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
 

@@ -13,6 +13,8 @@ from tests.e2e.serving import Served, serving
 from tests.e2e.test_metrics import scrape, total
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.xdist_group("late-venues")
+
 PATIENT = {
     "QUOTES__SOFT_DEADLINE_S": "300",
     "QUOTES__HARD_DEADLINE_S": "300",

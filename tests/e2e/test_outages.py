@@ -10,7 +10,7 @@ import pytest
 
 from quietswap.sandbox.contracts.pools import USDC, WETH
 from quietswap.service.server import container
-from quietswap.service.storage.factory import WAITING
+from quietswap.service.storage import factory
 from tests import patient
 from tests.databases import PostgresCluster, RedisServer, running_stores
 from tests.e2e.conftest import FailingOver, Town, running_town
@@ -21,6 +21,8 @@ from tests.spec.wire import data, refused
 from tests.waiting import eventually, wait_until
 
 pytestmark = pytest.mark.xdist_group("outages")
+QUEUE = 100
+"""Calls that may wait for a database in the place of the usual thousand."""
 
 
 @dataclass
@@ -156,7 +158,8 @@ async def test_beyond_the_queue_of_a_hanging_database_the_answer_comes_at_once(
 ) -> None:
     """The queue is bounded: who comes later than it is long is refused while those in it wait."""
     monkeypatch.setattr(container, "open_storage", patient.open_storage)
-    beyond, tracker = 200, 10  # the tracker and retention of this process queue, too
+    monkeypatch.setattr(factory, "WAITING", QUEUE)
+    beyond, tracker = 50, 10  # the tracker and retention of this process queue, too
     done: list[int] = []
 
     async def ask(client: httpx.AsyncClient, number: int) -> None:
@@ -174,9 +177,9 @@ async def test_beyond_the_queue_of_a_hanging_database_the_answer_comes_at_once(
     async with inside(town) as client:
         stores.postgres.freeze()
         try:
-            asking = [asyncio.create_task(ask(client, n)) for n in range(WAITING + beyond)]
+            asking = [asyncio.create_task(ask(client, n)) for n in range(QUEUE + beyond)]
             await eventually(refused_at_once)
-            assert min(done) >= WAITING - tracker
+            assert min(done) >= QUEUE - tracker
             assert len(done) <= beyond + tracker
         finally:
             stores.postgres.thaw()

@@ -25,6 +25,8 @@ from tests.reports.relay_cases import CASES, RelayCase
 from tests.spec.api_client import ApiClient
 from tests.waiting import WITHIN_S, wait_until
 
+pytestmark = pytest.mark.xdist_group("readiness")
+
 RELOAD = "SELECT pg_reload_conf()"
 WRAP = {"operation": "wrap", "amount": "0.1", "userAddress": f"0x{'1' * 40}"}
 OK = {"database": "ok", "node": "ok", "sources": "ok", "relay": "ok"}

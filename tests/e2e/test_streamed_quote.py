@@ -19,6 +19,8 @@ from tests.e2e.test_late_venues import LATE, PATIENT, sources
 from tests.stored_orders import USDC
 from tests.waiting import WITHIN_S, wait_until
 
+pytestmark = pytest.mark.xdist_group("streamed-quote")
+
 
 @pytest.fixture(scope="module")
 def let_go() -> threading.Event:

@@ -16,6 +16,8 @@ from tests import forked, loopback
 from tests.forked import Forked
 from tests.waiting import WITHIN_S, wait_until
 
+pytestmark = pytest.mark.xdist_group("tls")
+
 
 @dataclass
 class Secured:

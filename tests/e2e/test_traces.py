@@ -17,6 +17,8 @@ from tests.e2e.serving import Served, serving
 from tests.e2e.test_delivery import Trader
 from tests.waiting import WITHIN_S
 
+pytestmark = pytest.mark.xdist_group("traces")
+
 QUICKLY = {"OTEL_BSP_SCHEDULE_DELAY": "50"}
 
 

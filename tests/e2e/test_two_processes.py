@@ -25,6 +25,8 @@ from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import data, refused
 from tests.waiting import WITHIN_S, wait_until
 
+pytestmark = pytest.mark.xdist_group("two-processes")
+
 _numbers = itertools.count(1)
 
 

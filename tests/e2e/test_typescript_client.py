@@ -13,7 +13,7 @@ from tests.spec.api_client import ETHER, ApiClient
 from tests.spec.wire import data
 from tests.typescript.package import Thrown, TypeScript, big, build, needs_packages, running
 
-pytestmark = needs_packages
+pytestmark = [needs_packages, pytest.mark.xdist_group("typescript-e2e")]
 TENTH = ETHER // 10
 
 
