@@ -83,3 +83,11 @@ def test_no_float_touches_an_amount() -> None:
                     r"|isinstance\(value, (bool \| )?int \| float\)"
                 )
                 assert re.search(known, line), f"{path.name}: {line}"
+
+
+def test_no_test_stands_beside_the_folders_of_tests() -> None:
+    """For such a file pytest 9.1 collects the folders again, and they lose their fixtures.
+
+    `pytest tests/e2e/A.py tests/C.py tests/e2e/B.py` then found no `town` for B.
+    """
+    assert list((ROOT / "tests").glob("test_*.py")) == []
