@@ -172,7 +172,7 @@ def _main(words: Sequence[str]) -> None:
         sys.path.insert(0, str(script.resolve().parent))
         runpy.run_path(words[0], run_name="__main__")
         return
-    if words[0] == "sandbox":
+    if words[0] in ("demo", "sandbox"):
         fork_what_is_started(_become)
     sys.argv = ["quietswap", *words]
     from quietswap.__main__ import main

@@ -1,9 +1,9 @@
 """What a forked process starts is forked as well: `tests.forked` for its own children.
 
-A sandbox starts Python twice, for its service and for its keys, and imports again what it has. A
-helper, forked before the sandbox has any thread, forks both. The new process becomes a child of
-the sandbox, as one of `subprocess` is: Linux gives an orphan to the nearest process that asked for
-orphans (prctl(2), PR_SET_CHILD_SUBREAPER).
+A sandbox starts Python twice, for its service and for its keys, and imports again what it has; a
+demo starts a sandbox. A helper, forked before the process has any thread, forks each. The new
+process becomes a child of the one that asked, as one of `subprocess` is: Linux gives an orphan to
+the nearest process that asked for orphans (prctl(2), PR_SET_CHILD_SUBREAPER).
 """
 
 import ctypes
@@ -108,6 +108,8 @@ def _orphan(
     module, *words = request["words"]
 
     def main() -> None:
+        if words[:1] == ["sandbox"]:
+            fork_what_is_started(become)
         sys.argv = [module, *words]
         runpy.run_module(module, run_name="__main__", alter_sys=True)
 

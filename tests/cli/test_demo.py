@@ -2,9 +2,7 @@
 
 import json
 import os
-import signal
 import socket
-import subprocess
 import sys
 from urllib.parse import urlsplit
 
@@ -13,9 +11,9 @@ from rich.console import Console
 
 from quietswap.cli import demo_sandbox
 from quietswap.cli.demo_report import DemoReport
+from tests import forked
 from tests.cli.conftest import Quietswap
-from tests.cli.sandbox_process import ROOT
-from tests.cli.sandbox_process import quietswap as command
+from tests.cli.sandbox_process import ROOT, Piped
 from tests.waiting import LONG_S
 
 pytestmark = pytest.mark.xdist_group("live-demo")
@@ -29,14 +27,7 @@ def is_open(url: str) -> bool:
 
 
 def test_the_demo(capfd: pytest.CaptureFixture[str]) -> None:
-    done = subprocess.run(
-        command("demo", "--json"),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=LONG_S,
-        check=False,
-    )
+    done = forked.run(["demo", "--json"], os.environ, folder=ROOT)
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["ok"]
@@ -54,25 +45,19 @@ def test_the_demo(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_terminated_demo_stops_its_sandbox() -> None:
-    process = subprocess.Popen(
-        command("demo"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={
-            "PYTHONUNBUFFERED": "1", "PATH": "/usr/bin:/bin",
-            "XDG_STATE_HOME": os.environ["XDG_STATE_HOME"],
-        },
-    )  # fmt: skip
-    assert process.stdout is not None
+    env = {"PATH": "/usr/bin:/bin", "XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]}
     told: list[str] = []
-    for line in process.stdout:
-        told.append(line)
-        if "API http" in line:
-            break
-    else:
-        pytest.fail("".join(told))
-    url = told[-1].split()[-1]
-    assert is_open(url)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=LONG_S)
+    with Piped(["demo"], env, joined=True) as process:
+        for line in process.stdout:
+            told.append(line)
+            if "API http" in line:
+                break
+        else:
+            pytest.fail("".join(told))
+        url = told[-1].split()[-1]
+        assert is_open(url)
+        process.terminate()
+        process.communicate(LONG_S)
     assert process.returncode == 1
     assert not is_open(url)
 
