@@ -25,6 +25,10 @@ ORDER = css(".order")
 VENDORS = (kyberswap, velora, sushi, uniswap)
 FAULT = css("[role=alert]")
 STATUS = css(".said")
+DECLINED = "You declined it in W Wallet. Nothing was sent."
+SENT_SINCE = "a transaction of this account was sent since it was asked"
+RESET_OLD = "Step 1 of 3: reset the old 0.000001 USDT"
+WAS_ASKED = css("[aria-label='What your wallet was asked']")
 
 
 def opened(

@@ -26,11 +26,14 @@ from tests.browser.keyboard import tab_to
 from tests.browser.locators import css, role
 from tests.browser.steps import (
     CONFIRM,
+    DECLINED,
     FAULT,
     GO,
     PRIVATE,
     QUOTE,
     REVIEW,
+    SENT_SINCE,
+    WAS_ASKED,
     approved,
     confirmed,
     private,
@@ -202,7 +205,7 @@ def test_a_person_who_declines_can_be_asked_again(
     wallet.code = REJECTED
     page = offered(browser, town, wallet)
     confirms(page)
-    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    page.see(DECLINED, FAULT)
     assert page.is_enabled("button", CONFIRM)
     assert UNKNOWN not in page.text()
     page.press("Escape")
@@ -227,7 +230,7 @@ def test_an_equal_swap_by_another_door_is_not_the_batch(
     confirms(page)
     page.wait(FAULT)
     if code == REJECTED:
-        page.see("a transaction of this account was sent since it was asked", FAULT)
+        page.see(SENT_SINCE, FAULT)
         assert page.call("evaluate", expression=KEPT) == []
     else:
         page.see(UNKNOWN)
@@ -417,7 +420,7 @@ def test_a_reload_while_the_wallet_asks(browser: Browser, town: Town, desk: ApiC
     is_stuck(other)
     wallet.decide.set()
     for one in (page, other):
-        one.wait(css("[aria-label='What your wallet was asked']"), "detached")
+        one.wait(WAS_ASKED, "detached")
     other.close()
     sold_once(page, wallet, desk)
 

@@ -130,7 +130,6 @@ def test_a_relay_that_withholds(browser: Browser, healed: Town, desk: ApiClient)
     assert page.is_enabled("button", "Cancel swap")
     shown = page.text(css("main"))
     for told in (
-        "chosen searchers, without your signature",
         "Public mempool",
         "Waiting for a block",
         "Sent again for",

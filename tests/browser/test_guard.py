@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from quietswap.rules.orders.checks import CONTRACT_NOTE
+from quietswap.rules.quotes.quote import FEE_MAY_RISE
 from quietswap.sandbox.contracts.pools import VYPER
 from tests.browser.browser import Browser, Page
 from tests.browser.keyboard import tab_to
 from tests.browser.locators import css, role
 from tests.browser.steps import (
     CONFIRM,
+    DECLINED,
     FAULT,
     GO,
     PAIR,
@@ -36,6 +38,7 @@ from tests.browser.test_states import HELD
 from tests.browser.wallets import HoldingWallet, HonestWallet
 from tests.e2e.conftest import Town, running_town
 from tests.e2e.serving import serving
+from tests.e2e.test_unsimulated import NONE_SIMULATED
 from tests.example_counts import LONG
 from tests.spec.api_client import ApiClient
 from tests.waiting import WITHIN_S
@@ -268,9 +271,9 @@ def test_an_edit_while_the_wallet_asks(
     looked_at(page)
     assert wallet.asked.count("eth_sendTransaction") == 1
     wallet.decide.set()
-    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    page.see(DECLINED, FAULT)
     page.wait(QUOTE)  # of what the form says now
-    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    page.see(DECLINED, FAULT)
     assert wallet.sent == []
     page.close()
 
@@ -284,7 +287,7 @@ def test_a_decline_goes_back_to_the_review(browser: Browser, town: Town, desk: A
     assert wallet.asks.wait(WITHIN_S)
     state(page, "signing")
     wallet.decide.set()
-    page.see("You declined it in W Wallet. Nothing was sent.", css("dialog [role=alert]"))
+    page.see(DECLINED, css("dialog [role=alert]"))
     state(page, "review")
     page.close()
 
@@ -417,7 +420,7 @@ def test_nothing_is_called_verified_that_was_not_simulated(
         town.fault("node", "no_simulate")
         page = private(browser, town, HonestWallet(town, allowed(desk)))
         page.fill("You pay", "1")
-        page.see("there are routes, but none could be simulated", FAULT)
+        page.see(NONE_SIMULATED, FAULT)
         page.close()
         with serving(town, tmp_path, QUOTES__REQUIRE_VERIFICATION="false") as served:
             own = replace(town, facts=town.facts | {"baseUrl": served.url})
@@ -445,7 +448,7 @@ def test_a_fee_that_may_rise_makes_the_band_grey(
         page.see("the minimum holds before a fee on transfer", css(".notes"))
         page.click("button", REVIEW)
         page.see("You receive at least, before a fee of the token", css("dialog .terms"))
-        page.see("the minimum holds before a fee on transfer", css("dialog .notes"))
+        page.see(FEE_MAY_RISE, css("dialog .notes"))
     finally:
         town.heal(*venues)
     page.close()

@@ -11,6 +11,7 @@ from quietswap.sandbox.contracts.pools import WETH
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import css, role
 from tests.browser.steps import (
+    DECLINED,
     FAULT,
     GO,
     PRIVATE,
@@ -29,6 +30,7 @@ from tests.browser.wallets import Fields, HoldingWallet, HonestWallet
 from tests.e2e.conftest import Town
 from tests.spec.api_client import ETHER, ApiClient
 from tests.waiting import WITHIN_S
+from tests.web.test_trade import FEES_OF_ALL
 
 NO_PAINT = """(() => {
   const later = setTimeout.bind(window)
@@ -192,7 +194,7 @@ def test_a_wallet_is_asked_for_one_transaction_at_a_time(
     page.see("Waiting for your signature…", GO)
     assert page.count(GO) == 1
     wallet.decide.set()
-    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    page.see(DECLINED, FAULT)
     assert wallet.asked.count("eth_sendTransaction") == 1
     page.reload()
     page.wait(PRIVATE)
@@ -217,7 +219,7 @@ def test_another_page_part_asks_the_wallet_after_it_has_answered(
     page.see("Your wallet still asks for another transaction", FAULT)
     wallet.decide.set()
     page.click("link", "Swap")
-    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    page.see(DECLINED, FAULT)
     assert wallet.asked.count("eth_sendTransaction") == 1
     page.close()
 
@@ -377,7 +379,7 @@ def test_max_leaves_eth_for_gas(browser: Browser, town: Town, desk: ApiClient) -
     page.fill("You pay", "99.995")
     page.see("Too little ETH may be left for the fee.")
     page.fill("You pay", "99.9999")
-    page.see("Not enough ETH for the fees of all steps", GO)
+    page.see(FEES_OF_ALL, GO)
     page.fill("You pay", "101")
     page.see("You have 100 ETH.")
     page.see("Not enough ETH", GO)

@@ -20,8 +20,10 @@ from tests.browser.keyboard import tab_to
 from tests.browser.locators import css, role
 from tests.browser.steps import (
     CONFIRM,
+    DECLINED,
     FAULT,
     GO,
+    WAS_ASKED,
     choose,
     confirmed,
     private,
@@ -215,7 +217,7 @@ def test_a_person_declines_and_is_asked_again(
     page = sells_ether(browser, town, wallet)
     page.wait(role("button", BOTH))
     confirms(page)
-    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    page.see(DECLINED, FAULT)
     assert page.is_enabled("button", CONFIRM)
     assert page.call("evaluate", expression=NATIVE) == ""
     assert (wallet.sent, count(desk, account)) == ([], 0)
@@ -268,7 +270,7 @@ def test_a_reload_while_the_wallet_asks_wraps_nothing_twice(
     is_stuck(page)
     assert page.count(role("button", WRAP)) == 0
     wallet.decide.set()
-    page.wait(css("[aria-label='What your wallet was asked']"), "detached")
+    page.wait(WAS_ASKED, "detached")
     to_orders(page)
     page.wait(css(".hist summary[data-kind=swap][data-status=confirmed]"))
     assert (count(desk, account), desk.held(account, "WETH")) == (1, 0)

@@ -9,6 +9,7 @@ from tests.browser.browser import Browser, Page
 from tests.browser.keyboard import tab_to
 from tests.browser.locators import css, label, role
 from tests.browser.steps import (
+    DECLINED,
     FAULT,
     allowed,
     back,
@@ -132,7 +133,7 @@ def test_a_revocation_that_is_declined(browser: Browser, town: Town, desk: ApiCl
     to_orders(page)
     page.see("any amount of WETH", css(".allowances"))
     page.call("click", at=css(".allowances li:first-child button"))
-    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    page.see(DECLINED, FAULT)
     page.close()
 
 

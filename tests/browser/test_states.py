@@ -16,6 +16,7 @@ from tests.browser.steps import (
     PAIR,
     PRIVATE,
     QUOTE,
+    RESET_OLD,
     REVIEW,
     allowed,
     approved,
@@ -223,7 +224,7 @@ def test_what_stands_in_the_way(browser: Browser, town: Town, desk: ApiClient) -
     fits(page)
     page.goto(town.facts["baseUrl"] + PAIR.replace("WETH", "USDT").replace("USDC", "DAI"))
     page.fill("You pay", "500")
-    page.see("Step 1 of 3: reset the old 0.000001 USDT", GO)
+    page.see(RESET_OLD, GO)
     assert "Approve exactly 0" not in page.text()
     seen(page, "reset")
     fits(page)
@@ -386,7 +387,7 @@ def test_what_stands_in_the_way_by_keyboard(browser: Browser, town: Town, desk: 
     state(page, "wrap")
     reach(page, "Wrap 1 ETH")
     page.goto(f"{town.facts['baseUrl']}/?sell=USDT&buy=DAI&amount=500")
-    page.see("Step 1 of 3: reset the old 0.000001 USDT", GO)
+    page.see(RESET_OLD, GO)
     state(page, "reset")
     reach(page, "^Step 1 of 3: reset the old")
     page.close()

@@ -11,6 +11,7 @@ from tests.browser.browser import Browser, WalletRefusal
 from tests.browser.locators import css, role
 from tests.browser.steps import (
     CONFIRM,
+    DECLINED,
     ELSEWHERE,
     FAULT,
     GO,
@@ -18,6 +19,7 @@ from tests.browser.steps import (
     PRIVATE,
     QUOTE,
     REVIEW,
+    SENT_SINCE,
     STATUS,
     allowed,
     back,
@@ -115,7 +117,7 @@ def test_a_person_who_declines(browser: Browser, town: Town, desk: ApiClient) ->
     page.wait(PRIVATE)
     quoted(page)
     signs(page)
-    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    page.see(DECLINED, FAULT)
     assert wallet.sent == []
     wallet.declines.clear()
     page.click("button", CONFIRM)
@@ -402,9 +404,9 @@ def test_a_declined_transaction_that_appears_later(
     page = private(browser, town, wallet)
     quoted(page)
     signs(page)
-    page.see("You declined it in W Wallet. Nothing was sent.", FAULT)
+    page.see(DECLINED, FAULT)
     wallet.broadcast(wallet.later)
-    page.see("a transaction of this account was sent since it was asked", FAULT)
+    page.see(SENT_SINCE, FAULT)
     assert "Nothing was sent" not in page.text()
     page.wait(QUOTE, "detached")
     page.close()

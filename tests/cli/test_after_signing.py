@@ -12,6 +12,7 @@ from quietswap.rules import errors
 from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from quietswap.rules.routers.feeds import REFERENCE_FEEDS
 from tests.cli.conftest import Quietswap
+from tests.cli.test_finality import DO_NOT_REPEAT
 from tests.cli.test_swap_command import SWAP, approved
 from tests.cli.test_swap_oddities import waiting
 from tests.client.conftest import Time
@@ -54,7 +55,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     ("fate", "code", "error", "says"),
     [
         (silent, 4, "MayBeMined", "may still be mined as long as nonce 7 is unused"),
-        (mined, 4, "MinedAnyway", "was mined and succeeded: do not repeat it"),
+        (mined, 4, "MinedAnyway", DO_NOT_REPEAT),
         (reverted, 1, "NeverMined", "another try is safe"),
         (replaced, 1, "NeverMined", "another try is safe"),
     ],
@@ -317,4 +318,3 @@ def test_an_approval_beside_an_open_order(
     service.next("history", history(OrderStatus.MINING))
     replaces = quietswap(*SWAP, "--yes", "--replace")
     assert replaces.exit_code == 0
-    assert "order ord_1 is open: this may take its nonce" in " ".join(replaces.stdout.split())

@@ -32,13 +32,14 @@ from tests.client.test_finality import (
 from tests.response_json import orders
 from tests.stored_orders import NOW_MS, recorded
 
+DO_NOT_REPEAT = "was mined and succeeded: do not repeat it"
 CONFIRMED, FAILED, CANCELLED = OrderStatus.CONFIRMED, OrderStatus.FAILED, OrderStatus.CANCELLED
 SENT = SubmittedTransaction("the swap", TX_HASH, WALLET, NONCE, "ord_1")
 Chain = Callable[[FakeChain], None]
 REPEAT = "it may still be mined; repeat it only with the same nonce"
 ENDS: list[tuple[Chain, OrderStatus, int, str]] = [
-    (mined, CANCELLED, 4, "was mined and succeeded: do not repeat it"),
-    (mined, FAILED, 4, "was mined and succeeded: do not repeat it"),
+    (mined, CANCELLED, 4, DO_NOT_REPEAT),
+    (mined, FAILED, 4, DO_NOT_REPEAT),
     (mined, CONFIRMED, 0, "was mined and succeeded"),
     (reverted, CONFIRMED, 1, "but your own node shows that it was mined and reverted"),
     (reverted, FAILED, 1, "another one is safe"),
@@ -174,7 +175,7 @@ def test_the_last_word_is_the_own_nodes_where_another_transaction_is_named(
     service.next("status", ok(orders.order_status_response(named)))
     result = followed(quietswap, *words)
     assert result.exit_code == 4
-    assert "was mined and succeeded: do not repeat it" in " ".join(result.output.split())
+    assert DO_NOT_REPEAT in " ".join(result.output.split())
     assert "may still be mined" not in result.output
 
 

@@ -93,7 +93,7 @@ async def test_what_the_signer_refuses_is_not_counted(
     outside: FakeServers, local: Local, limits: SigningLimits, service: FakeService
 ) -> None:
     def refuses(_: object) -> str:
-        raise click.ClickException("the signing command refused (exit 1); nothing was sent")
+        raise click.ClickException("refused")
 
     def of(preparer: Preparer) -> LocalSigner:
         return replace(local(preparer), signer=WalletSigner(WALLET, refuses, "your command"))

@@ -10,6 +10,7 @@ from quietswap.rules.errors.base import InsufficientLiquidity, NotFound
 from tests.cli.conftest import Quietswap
 from tests.client.fake_chain import FakeChain
 from tests.client.fake_servers import FakeService, Reply, refused
+from tests.orders.test_inclusion import TWO_BLOCKS
 
 
 def told(text: str) -> str:
@@ -125,9 +126,6 @@ def test_a_declined_swap_names_options_in_text_and_json(
     assert node.sent == []
 
 
-USUAL = "usually within 2 blocks (24 seconds), nine of ten within 5 blocks (60 seconds)"
-
-
 def wait_of(service: FakeService, usual: str) -> None:
     reply = service._usual("inclusion", None)  # type: ignore[arg-type]
     reply.body["data"]["usualWait"] = usual
@@ -135,8 +133,8 @@ def wait_of(service: FakeService, usual: str) -> None:
 
 
 def test_a_quote_says_how_long_orders_wait(quietswap: Quietswap, service: FakeService) -> None:
-    wait_of(service, USUAL)
-    assert f"in a block {USUAL}" in told(quietswap("quote", "1", "WETH", "USDC").stdout)
+    wait_of(service, TWO_BLOCKS)
+    assert f"in a block {TWO_BLOCKS}" in told(quietswap("quote", "1", "WETH", "USDC").stdout)
     assert "in a block not known yet" in told(quietswap("quote", "1", "WETH", "USDC").stdout)
 
 

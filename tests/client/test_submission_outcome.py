@@ -14,12 +14,12 @@ __all__ = ["approved"]
 
 
 @pytest.mark.parametrize(
-    ("fate", "name", "says"),
+    ("fate", "name"),
     [
-        (mined, "mined", "the signed one was mined and succeeded: do not repeat it"),
-        (reverted, "reverted", "the signed one was mined and reverted"),
-        (replaced, "replaced", "another transaction used nonce 7"),
-        (silent, "open", "it may still be mined as long as nonce 7 is unused"),
+        (mined, "mined"),
+        (reverted, "reverted"),
+        (replaced, "replaced"),
+        (silent, "open"),
     ],
 )
 @pytest.mark.parametrize("operation", ["swap", "wrap"])
@@ -29,12 +29,11 @@ def test_the_own_node_is_watched(
     approved: FakeChain,
     fate: Fate,
     name: str,
-    says: str,
     operation: str,
 ) -> None:
     fate(approved, service)
     service.lies["order" if operation == "swap" else "wrap order"] = LIE
-    with pytest.raises(TransactionHashMismatch, match=says) as caught:
+    with pytest.raises(TransactionHashMismatch) as caught:
         do_with_node(operation, REQUEST if operation == "swap" else "2", ACCOUNT)
     names_both(caught.value, service)
     error = caught.value

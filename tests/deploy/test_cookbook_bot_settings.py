@@ -37,8 +37,8 @@ def test_the_bot_names_the_limit_that_is_missing(desk: ApiClient) -> None:
         ),
         ("QUIETSWAP_PRIVATE_KEY", "0x1234", "a private key"),
         ("QUIETSWAP_PRIVATE_KEY", "0x" + "00" * 32, "a private key"),
-        ("QUIETSWAP_URL", "127.0.0.1:8080", "url must be an http:// or https:// address"),
-        ("QUIETSWAP_RPC_URL", "node", "rpc_url must be an http:// or https:// address"),
+        ("QUIETSWAP_URL", "127.0.0.1:8080", "http:// or https:// address"),
+        ("QUIETSWAP_RPC_URL", "node", "http:// or https:// address"),
     ],
 )
 def test_the_bot_names_the_variable_that_is_wrong(

@@ -92,7 +92,7 @@ WRONG = [
         ([TSX, f"examples/swap_{name}.ts"], variable, text, says)
         for name, variable, text, says in (
             ("quietswap", "POLL_SECONDS", "abc", "intervalS must be above 0"),
-            ("quietswap", "QUIETSWAP_URL", "abc", "url must be an http:// or https:// address"),
+            ("quietswap", "QUIETSWAP_URL", "abc", "http:// or https:// address"),
             ("viem", "POLL_SECONDS", "0", "POLL_SECONDS must be seconds above 0, at most 3600"),
             ("ethers", "QUIETSWAP_URL", "abc", "Failed to parse URL"),
         )

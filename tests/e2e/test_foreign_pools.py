@@ -83,4 +83,4 @@ def test_a_fee_that_may_rise_is_noted_by_quote_and_command(desk: ApiClient) -> N
     }
     words = ["quote", "0.1", "WETH", new.address, "--wallet", wallet.address]
     shown = forked.run(words, environment)
-    assert "the minimum holds before a fee on transfer" in " ".join(shown.stdout.split()), shown
+    assert FEE_MAY_RISE in " ".join(shown.stdout.split()), shown

@@ -12,6 +12,9 @@ from tests.e2e.conftest import Town, running_town
 from tests.e2e.serving import serving
 
 pytestmark = pytest.mark.xdist_group("unsimulated")
+NONE_SIMULATED = (
+    "there are routes, but none could be simulated: not verified: node has no eth_simulateV1"
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +29,7 @@ def test_by_default_nothing_is_offered_and_the_answer_says_what_to_do(town: Town
     answer = town.quote()
     body = answer.json()
     assert (answer.status_code, body["error"]) == (503, "SERVICE_UNAVAILABLE")
-    assert body["message"] == (
-        "there are routes, but none could be simulated: not verified: node has no eth_simulateV1"
-    )
+    assert body["message"] == NONE_SIMULATED
     for wanted in ("eth_simulateV1 (node.urls", "quotes.require_verification = false"):
         assert wanted in body["suggestion"]
     outcomes = {one["source"]: one["outcome"] for one in body["details"]["sources"]}

@@ -12,6 +12,7 @@ from quietswap.sandbox.chain.local_chain import running_chain
 from tests.e2e.conftest import Town, running_town
 from tests.e2e.serving import serving
 from tests.e2e.test_node_limits import doors
+from tests.e2e.test_unsimulated import NONE_SIMULATED
 from tests.nodes.others import OtherNode, ethereumjs, hardhat, needs_node_packages
 from tests.nodes.test_chain_changes import long
 
@@ -53,7 +54,7 @@ def test_no_swap_is_quoted_and_every_door_says_why(
     states = {name: answer[0] for name, answer in answers.items()}
     assert states == {"quote": 503, "readyz": 200, "sources": 1, "serve": 2}
     quote = json.loads(answers["quote"][1])
-    assert "none could be simulated: not verified: node has no eth_simulateV1" in quote["message"]
+    assert quote["message"] == NONE_SIMULATED
     assert "quotes.require_verification = false" in quote["suggestion"]
     assert "node has no eth_simulateV1" in answers["readyz"][1]
     assert "use a node with eth_simulateV1" in answers["sources"][1]

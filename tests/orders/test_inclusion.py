@@ -24,6 +24,8 @@ from tests.stored_orders import NOW_MS, inclusion
 DAY_MS = 86_400_000
 HEAD = 100
 STORED = StoredInclusion(HEAD + 2, HEAD, "fast", 2, "0", "300", "100", 5_000, "Titan")
+ONE_BLOCK = "usually within 1 block (12 seconds), nine of ten within 1 block (12 seconds)"
+TWO_BLOCKS = "usually within 2 blocks (24 seconds), nine of ten within 5 blocks (60 seconds)"
 
 
 @pytest.fixture
@@ -53,11 +55,8 @@ async def store_mined(desk: Desk, waited: Mapping[int, int], at_ms: int = NOW_MS
     ("waited", "text"),
     [
         ({1: 19}, UNKNOWN),
-        ({1: 20}, "usually within 1 block (12 seconds), nine of ten within 1 block (12 seconds)"),
-        (
-            {0: 5, 2: 15, 5: 8, 30: 2},
-            "usually within 2 blocks (24 seconds), nine of ten within 5 blocks (60 seconds)",
-        ),
+        ({1: 20}, ONE_BLOCK),
+        ({0: 5, 2: 15, 5: 8, 30: 2}, TWO_BLOCKS),
     ],
 )
 async def test_the_text_is_of_the_orders_of_a_week(

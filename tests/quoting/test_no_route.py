@@ -51,7 +51,7 @@ def test_routes_that_could_not_be_simulated_are_no_lack_of_liquidity(other: Sour
 
 def test_a_vendor_that_takes_no_such_slippage_is_not_away() -> None:
     """The caller chose the slippage, so asking again is no advice."""
-    limit = "its vendor takes a slippage of 0 to 2000 bps"
+    limit = "0 to 2000 bps"
     unfit = SourceReport(
         "kyberswap", SourceOutcome.SKIPPED, 0, reason=limit, remedy=Remedy.OTHER_SLIPPAGE
     )

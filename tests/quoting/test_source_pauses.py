@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from quietswap.rules.operator.operators import PausedSource
 from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.rules.vendors.vendor import RequestBudget
-from quietswap.service.quoting.source_pauses import SourcePauses
+from quietswap.service.quoting.source_pauses import SourcePauses, reason_text
 from quietswap.service.quoting.sources import Source
 from tests.quoting.test_collect_routes import Scripted, a_route
 from tests.storage.examples import HandClock
 
 VELORA = PausedSource("velora", 1, "alice", "wrong prices since noon")
-TEXT = "paused by the operator of this service: wrong prices since noon"
+TEXT = reason_text(VELORA)
 
 
 @dataclass

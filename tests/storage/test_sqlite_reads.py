@@ -75,7 +75,7 @@ async def test_a_locked_file_is_waited_for_in_a_thread(file: Path, reader: Sqlit
         reading = asyncio.ensure_future(reader.fetch("SELECT a FROM t", ()))
         for _ in range(5):
             await asyncio.sleep(0)
-        assert not reading.done(), "the loop goes on: only then can the lock be released here"
+        assert not reading.done()
     assert [tuple(row) for row in await reading] == [(7,)]
     assert await on_loop(reader)
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.typescript.package import INSTALLED, TypeScript, build, running
+from tests.typescript.package import INSTALLED, NOT_INSTALLED, TypeScript, build, running
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder with the translated package and the driver."""
     if not INSTALLED:
-        pytest.skip("the Node packages of clients/typescript are not installed")
+        pytest.skip(NOT_INSTALLED)
     folder = tmp_path_factory.mktemp("typescript")
     build(folder)
     return folder

@@ -15,10 +15,8 @@ PACKAGE = ROOT / "clients" / "typescript"
 MODULES = PACKAGE / "node_modules"
 BIN = MODULES / ".bin"
 INSTALLED = (BIN / "tsc").exists() and (BIN / "esbuild").exists()
-needs_packages = pytest.mark.skipif(
-    not INSTALLED,
-    reason="the Node packages of clients/typescript are not installed: `make setup-dev` does that",
-)
+NOT_INSTALLED = "the Node packages of clients/typescript are not installed: `make setup-dev` does"
+needs_packages = pytest.mark.skipif(not INSTALLED, reason=NOT_INSTALLED)
 
 
 class Thrown(Exception):

@@ -17,7 +17,13 @@ from quietswap.rules.orders.order import (
 )
 from quietswap.rules.tokens.token import NATIVE, WETH
 from quietswap.rules.tx.address import Address
-from quietswap.rules.tx.signed import GAS_LIMIT_CAP, SIZE_CAP
+from quietswap.rules.tx.signed import (
+    GAS_LIMIT_CAP,
+    SIZE_CAP,
+    TransactionDecodeError,
+    TransactionRuleViolation,
+    decode,
+)
 from quietswap.service.orders.transition import apply_transition
 from tests.orders.cancelling import ended
 from tests.orders.submitting import Desk, open_desk
@@ -328,17 +334,14 @@ async def test_a_limit_of_the_client_says_that_nothing_was_sent(desk: Desk) -> N
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    "raw",
     [
-        ("0x03" + "fa" * 131_073, "type must be 2, not 3"),
-        ("0x03c0", "type must be 2, not 3"),
-        ("0x01c0", "type must be 2, not 1"),
-        ("0x04c0", "type must be 2, not 4"),
-        ("0x03" + "00" * 131_073, "it is larger than 131072 bytes"),
-        ("0x0300", "it is not one RLP list"),
-        ("0x00c0", "its first byte, 0x00, names no transaction type"),
+        *("0x03" + "fa" * 131_073, "0x03c0", "0x01c0", "0x04c0"),
+        *("0x03" + "00" * 131_073, "0x0300", "0x00c0"),
     ],
     ids=lambda value: value[:12],
 )
-async def test_bytes_of_another_type_are_refused_alike(desk: Desk, raw: str, said: str) -> None:
-    assert said in (await refused(desk, raw)).message
+async def test_bytes_of_another_type_are_refused_alike(desk: Desk, raw: str) -> None:
+    with pytest.raises((TransactionRuleViolation, TransactionDecodeError)) as alone:
+        decode(raw)
+    assert str(alone.value) in (await refused(desk, raw)).message

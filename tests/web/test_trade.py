@@ -223,6 +223,7 @@ def test_a_step_that_waits_keeps_the_names_of_those_after_it() -> None:
 TYPED = {"level": "type", "bps": 2707, "causes": [{"cause": "price_impact", "bps": 2707}]}
 CONFIRMED = {"level": "confirm", "bps": 500, "causes": [{"cause": "slippage", "bps": 500}]}
 USDT: Fields = {**QUOTED, "sell": token("USDT"), "amount": "80"}
+FEES_OF_ALL = "Not enough ETH for the fees of all steps"
 UNAPPROVED = quote(issues={**ISSUES, "allowance": ALLOWANCE})
 OLD: Fields = {**ALLOWANCE, "actual": "50000000"}
 BUTTONS: Sequence[tuple[Fields, Fields, str, str | None]] = [
@@ -264,9 +265,9 @@ BUTTONS: Sequence[tuple[Fields, Fields, str, str | None]] = [
      "Step 1 of 3: wrap 1.5 ETH", "sign"),
     (RICH | {"ether": "1500939999999999999"},
      {**QUOTED, "sell": ETH, "quote": UNAPPROVED},
-     "Not enough ETH for the fees of all steps", None),
+     FEES_OF_ALL, None),
     ({"ether": "759999999999999"}, {**QUOTED, "quote": UNAPPROVED},
-     "Not enough ETH for the fees of all steps", None),
+     FEES_OF_ALL, None),
     ({"ether": "760000000000000"}, {**QUOTED, "quote": UNAPPROVED},
      "Approve exactly 1.5 WETH", "sign"),
     ({"ether": "599999999999999"}, QUOTED, "Not enough ETH for the fee", None),
