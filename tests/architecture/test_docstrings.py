@@ -8,15 +8,16 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "src" / "quietswap"
+from tests.architecture.modules import PACKAGE, modules, nodes
+
 RAISES = re.compile(r"[Rr]aises?:? ((?:[^.`]|\.\w)*)")
 NO_CLASS = {"OpenTelemetry"}
 EXCEPTION = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]*)+\b")
 
 
-def names(tree: ast.AST) -> Iterator[str]:
+def names() -> Iterator[str]:
     """Yield every name that a module defines, imports or uses."""
-    for node in ast.walk(tree):
+    for _, node in nodes():
         if isinstance(node, ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.alias):
@@ -28,12 +29,10 @@ def names(tree: ast.AST) -> Iterator[str]:
 
 
 def test_what_docstrings_say_is_raised_exists() -> None:
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
-    known = {name for tree in trees.values() for name in names(tree)} | set(dir(builtins))
+    known = {*names(), *dir(builtins)}
     mentioned = [
-        (path.relative_to(PACKAGE), word)
-        for path, tree in trees.items()
-        for node in ast.walk(tree)
+        (place, word)
+        for place, node in nodes()
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         for raised in RAISES.findall(ast.get_docstring(node) or "")
         for word in EXCEPTION.findall(raised)
@@ -43,11 +42,10 @@ def test_what_docstrings_say_is_raised_exists() -> None:
 
 
 def test_no_two_modules_have_the_same_description() -> None:
-    described: dict[str, list[Path]] = {}
-    for path in PACKAGE.rglob("*.py"):
-        text = ast.get_docstring(ast.parse(path.read_text("utf-8")))
-        described.setdefault(text or str(path), []).append(path.relative_to(PACKAGE))
-    assert [paths for paths in described.values() if len(paths) > 1] == []
+    described: dict[str, list[str]] = {}
+    for place, module in modules().items():
+        described.setdefault(ast.get_docstring(module) or place, []).append(place)
+    assert [places for places in described.values() if len(places) > 1] == []
 
 
 QUOTED = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
@@ -55,16 +53,15 @@ QUOTED = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
 
 def split(path: Path) -> tuple[set[str], list[str]]:
     """Return the words of a module's code and strings, and its docstrings and comments."""
-    source = path.read_text("utf-8")
-    tree = ast.parse(source)
+    source, inside = path.read_text("utf-8"), list(nodes(str(path.relative_to(PACKAGE))))
     told = {
         id(node.value): node.value.value
-        for node in ast.walk(tree)
+        for _, node in inside
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if isinstance(node.value.value, str)
     }
     words = {path.stem, path.parent.name}
-    for node in ast.walk(tree):
+    for _, node in inside:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
             words.update(re.findall(r"\w+", node.value))
     texts = list(told.values())

@@ -2,13 +2,9 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import quietswap.rules
-import quietswap.service
+from tests.architecture.modules import functions, text_of
 
-ROOT = Path(quietswap.service.__file__).parent
-RULES = Path(quietswap.rules.__file__).parent
 FIXED = {
     ("node/chain.py", "_ask_settlers"): "0x's registry",
     ("prices/usd.py", "usd"): "Chainlink's feeds",
@@ -20,13 +16,9 @@ FIXED = {
 
 def calls() -> Iterator[tuple[tuple[str, str], ast.Call]]:
     """Yield each call in the service and in the rules, with its file and function."""
-    for path in sorted([*ROOT.rglob("*.py"), *RULES.rglob("*.py")]):
-        tree = ast.parse(path.read_text("utf-8"))
-        for function in ast.walk(tree):
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-                root = ROOT if path.is_relative_to(ROOT) else RULES
-                place = str(path.relative_to(root)), function.name
-                yield from ((place, n) for n in ast.walk(function) if isinstance(n, ast.Call))
+    for path, name, nodes in functions("service/", "rules/"):
+        place = path.partition("/")[2], name
+        yield from ((place, node) for node in nodes if isinstance(node, ast.Call))
 
 
 def named(call: ast.Call) -> set[str | None]:
@@ -35,7 +27,7 @@ def named(call: ast.Call) -> set[str | None]:
 
 def test_views_of_what_a_client_names_have_a_limit_of_gas() -> None:
     views = {"multicall.call", "multicall.read_views", "read_views"}
-    found = [(place, one) for place, one in calls() if ast.unparse(one.func) in views]
+    found = [(place, one) for place, one in calls() if text_of(one.func) in views]
     assert len(found) > 10, "the search is blind"
     unlimited = {place for place, one in found if "gas" not in named(one)}
     assert unlimited == set(FIXED) - {("node/multicall.py", "read_views")}
@@ -47,7 +39,7 @@ def test_code_is_executed_through_the_functions_that_limit_it() -> None:
     built = {
         place
         for place, one in calls()
-        if ast.unparse(one.func) in ("RpcCall", "NodeCall")
+        if text_of(one.func) in ("RpcCall", "NodeCall")
         and ast.unparse(one.args[0]).strip("'") in methods
     }
     assert built == {
@@ -59,7 +51,7 @@ def test_code_is_executed_through_the_functions_that_limit_it() -> None:
 
 
 def test_every_client_of_the_nodes_has_the_account_of_node_work() -> None:
-    made = {place: one for place, one in calls() if ast.unparse(one.func) == "NodeRpcClient"}
+    made = {place: one for place, one in calls() if text_of(one.func) == "NodeRpcClient"}
     assert made.keys() == {
         ("server/container.py", "build_adapters"),
         ("wallet_rpc/node.py", "__init__"),
@@ -71,5 +63,5 @@ def test_every_client_of_the_nodes_has_the_account_of_node_work() -> None:
 
 
 def test_each_edge_and_the_watches_begin_the_account_of_their_client() -> None:
-    begun = {place[0] for place, one in calls() if ast.unparse(one.func) == "node_work.begin"}
+    begun = {place[0] for place, one in calls() if text_of(one.func) == "node_work.begin"}
     assert begun == {"api/endpoint.py", "wallet_rpc/endpoint.py", "watches/follow.py"}

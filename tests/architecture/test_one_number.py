@@ -7,14 +7,11 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
-from pathlib import Path
 
-import quietswap
+from tests.architecture.modules import modules, nodes
 
-ROOT = Path(quietswap.__file__).parent
-EXAMPLES = ("rules/contract", "rules/errors", "rules/wire.py")
-"""Their numbers and addresses are examples of the documentation."""
+ELSEWHERE = ("sandbox", "rules/contract", "rules/errors", "rules/wire.py")
+"""Left out; the numbers and addresses in `rules/` are examples of the documentation."""
 COINCIDENCES = {
     "CACHED": "two caches",
     "TOKENS_CACHED": "two caches",
@@ -30,16 +27,6 @@ OTHER_MEANINGS = {
 """Numbers that stand in two modules, with the reason."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _LARGE = 1000
-
-
-@cache
-def modules() -> list[tuple[str, ast.Module]]:
-    places = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
-    return [
-        (place, ast.parse(path.read_text("utf-8")))
-        for place, path in places.items()
-        if not place.startswith(("sandbox", *EXAMPLES))
-    ]
 
 
 def is_telling(number: object) -> bool:
@@ -58,8 +45,9 @@ def decides(value: ast.expr) -> bool:
 
 def constants() -> Iterator[tuple[str, str]]:
     """Yield name and value of each constant of a module that is a text or a large number."""
-    for place, tree in modules():
-        named = (node for node in tree.body if isinstance(node, ast.Assign))
+    for place, module in modules().items():
+        body = () if place.startswith(ELSEWHERE) else module.body
+        named = (node for node in body if isinstance(node, ast.Assign))
         for node in filter(lambda one: decides(one.value), named):
             yield place, ast.unparse(node).lstrip("_")
 
@@ -74,9 +62,9 @@ def twice(values: Iterable[tuple[str, object]], least: int) -> dict[object, set[
 
 
 def literals() -> Iterator[tuple[str, object]]:
-    for place, tree in modules():
-        nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
-        yield from ((place, node.value) for node in nodes)
+    for place, node in nodes():
+        if isinstance(node, ast.Constant) and not place.startswith(ELSEWHERE):
+            yield place, node.value
 
 
 def test_no_constant_is_defined_in_two_modules() -> None:

@@ -5,12 +5,11 @@ Each search has a list of owners. A new place belongs into one of them, or has a
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import quietswap
+from tests.architecture.modules import functions, text_of
 
-SOURCES = Path(quietswap.__file__).parent
 TYPESCRIPT = Path(__file__).parents[2] / "clients" / "typescript" / "src"
 
 ENDS = {
@@ -60,30 +59,22 @@ WORDS = {
 }
 
 
-def functions(*rooms: str) -> Iterator[tuple[str, ast.AST]]:
-    """Yield each function with its file."""
-    for path in sorted(each for room in rooms for each in (SOURCES / room).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield str(path.relative_to(SOURCES)), node
-
-
 def owners(holds: Callable[[ast.AST], bool], *rooms: str) -> set[str]:
     """Return the files with a function in which `holds` is true of some node."""
-    return {file for file, one in functions(*rooms) if any(map(holds, ast.walk(one)))}
+    return {file for file, _, nodes in functions(*rooms) if any(map(holds, nodes))}
 
 
 def named(node: ast.AST) -> str:
-    return ast.unparse(node) if isinstance(node, ast.Attribute | ast.Name) else ""
+    return text_of(node) if isinstance(node, ast.Attribute | ast.Name) else ""
 
 
 def test_ends_are_told_by_their_owners() -> None:
     fates = {f"TransactionOutcome.{name}" for name in ("MINED", "REVERTED", "REPLACED")}
-    tellers = owners(lambda node: named(node).removeprefix("finality.") in fates, "client", "cli")
+    tellers = owners(lambda node: named(node).removeprefix("finality.") in fates, "client/", "cli/")
     assert tellers | {"cli/output/order_end.py"} == set(ENDS)  # its table stands in no function
     makers = owners(
         lambda node: isinstance(node, ast.Call) and named(node.func).endswith("OrderEnd"),
-        "client", "cli",
+        "client/", "cli/",
     )  # fmt: skip
     assert makers == {"client/flows/finality.py"}
 
@@ -99,7 +90,7 @@ def test_what_the_service_reports_as_final_is_read_in_few_modules() -> None:
         name = named(node)
         return name == "TERMINAL" or (name.endswith(".is_terminal") and "screen" not in name)
 
-    assert owners(reads, "client", "cli") == set(REPORTED)
+    assert owners(reads, "client/", "cli/") == set(REPORTED)
 
 
 def test_a_local_clock_beside_the_time_of_the_chain_has_an_owner() -> None:
@@ -110,9 +101,9 @@ def test_a_local_clock_beside_the_time_of_the_chain_has_an_owner() -> None:
         return named(node).endswith((*BLOCK_TIMES, "block_time"))
 
     found = {
-        getattr(one, "name", "")
-        for _, one in functions("service", "client", "rules")
-        if any(map(is_clock, ast.walk(one))) and any(map(is_chain_time, ast.walk(one)))
+        name
+        for _, name, nodes in functions("service/", "client/", "rules/")
+        if any(map(is_clock, nodes)) and any(map(is_chain_time, nodes))
     }
     assert found == set(CLOCKS)
 
@@ -127,5 +118,5 @@ def test_a_verdict_is_known_by_words_in_few_modules() -> None:
         is_in = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In)
         return is_in and named(node.comparators[0]).endswith("message")
 
-    readers = owners(reads, "service", "client", "cli", "rules")
+    readers = owners(reads, "service/", "client/", "cli/", "rules/")
     assert readers - {"service/server/openapi.py"} == set(WORDS)
