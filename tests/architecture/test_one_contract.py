@@ -1,6 +1,6 @@
 """A field is declared once: one added line in the contract reaches service, document and client.
 
-Each test adds one line to a copy of the package and looks at what a process sees that imports it.
+The test adds two lines to a copy of the package and looks at what a process sees that imports it.
 """
 
 import json
@@ -36,34 +36,51 @@ async def ask():
         quote = await c.get(requests.QUOTE, params=requests.quote_query())
         return document, page, quote, await c.post(requests.WRAP_QUOTE, json=BODY)
 
-BODY = requests.wrap_quote_body(addedNote=5)
+BODY = requests.wrap_quote_body(addedWord=5)
 document, page, quote, wrap = asyncio.run(ask())
 call = SwapRequest("", "", 1, "").call()
 body = quote.content.replace(b'"as served"', b'"as received"')
 client = api_calls.read_answer(call, 200, body)
+schemas = document["components"]["schemas"]
+ADDED = {"SwapQuoteResponse": "addedNote", "WrapQuoteBody": "addedWord"}
 print(json.dumps({
     "package": quietswap.__file__,
     "type": SwapQuoteResponse.__annotations__.keys() & {"added_note"} != set(),
     "answer": quote.json()["data"].get("addedNote"),
-    "documented": document["components"]["schemas"][COMPONENT]["properties"].get("addedNote"),
-    "required": "addedNote" in document["components"]["schemas"][COMPONENT]["required"],
-    "page": "addedNote" in page,
+    "documented": [schemas[kind]["properties"].get(name) for kind, name in ADDED.items()],
+    "required": [name in schemas[kind]["required"] for kind, name in ADDED.items()],
+    "page": [name in page for name in ADDED.values()],
     "client": getattr(client, "added_note", None),
     "rejected": wrap.json().get("details"),
 }))
 """
 
 
-def seen(folder: Path, *, module: str, after: str, line: str, component: str) -> dict[str, Any]:
-    """Return what a process sees after `line` was added to a copy of the package."""
+LINES = {
+    "quotes.py": (
+        '    """Swap quote, valid for about 30 seconds."""\n',
+        '    added_note: Annotated[str, doc("A note for people", "hello")] = "as served"\n',
+    ),
+    "requests.py": (
+        '    """Body of POST /api/v1/mev/wrap/quote."""\n',
+        '    added_word: Annotated[str | None, doc("A note for people", "hello")] = None\n',
+    ),
+}
+"""A member of an answer and one of a body: the module of the contract, after what, the line."""
+
+
+def seen(folder: Path, *, added: bool) -> dict[str, Any]:
+    """Return what a process sees of a copy of the package, to which LINES are added or not."""
     copy = folder / "quietswap"
-    shutil.copytree(ROOT / "src" / "quietswap", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    path = copy / "rules" / "contract" / module
-    text = path.read_text("utf-8")
-    assert text.count(after) == 1
-    path.write_text(text.replace(after, f"{after}{line}\n"), "utf-8")
+    shutil.copytree(ROOT / "src" / "quietswap", copy)  # with what is compiled already
+    for module, (after, line) in LINES.items():
+        path = copy / "rules" / "contract" / module
+        text = path.read_text("utf-8")
+        assert text.count(after) == 1
+        if added:
+            path.write_text(text.replace(after, after + line), "utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", f"COMPONENT = {component!r}\n{ANSWER}"],
+        [sys.executable, "-c", ANSWER],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
         capture_output=True,
@@ -77,37 +94,14 @@ def seen(folder: Path, *, module: str, after: str, line: str, component: str) ->
 
 
 @pytest.mark.parametrize("added", [True, False], ids=["added", "unchanged"])
-def test_a_field_of_an_answer_is_declared_once(tmp_path: Path, added: bool) -> None:
-    line = '    added_note: Annotated[str, doc("A note for people", "hello")] = "as served"'
-    found = seen(
-        tmp_path,
-        module="quotes.py",
-        after='    """Swap quote, valid for about 30 seconds."""\n',
-        line=line if added else "",
-        component="SwapQuoteResponse",
-    )
+def test_a_field_of_an_answer_or_a_body_is_declared_once(tmp_path: Path, added: bool) -> None:
+    found = seen(tmp_path, added=added)
     documented = {"type": "string", "description": "A note for people", "examples": ["hello"]}
+    fault = {"field": "addedWord", "expected": "string", "provided": "number"}
     assert found["type"] is added
     assert found["answer"] == ("as served" if added else None)
-    assert found["documented"] == (documented if added else None)
-    assert found["required"] is added
-    assert found["page"] is added
+    assert found["documented"] == [documented if added else None] * 2
+    assert found["required"] == [added, False]
+    assert found["page"] == [added, added]
     assert found["client"] == ("as received" if added else None)
-
-
-@pytest.mark.parametrize("added", [True, False], ids=["added", "unchanged"])
-def test_a_field_of_a_body_is_declared_once(tmp_path: Path, added: bool) -> None:
-    line = '    added_note: Annotated[str | None, doc("A note for people", "hello")] = None'
-    found = seen(
-        tmp_path,
-        module="requests.py",
-        after='    """Body of POST /api/v1/mev/wrap/quote."""\n',
-        line=line if added else "",
-        component="WrapQuoteBody",
-    )
-    documented = {"type": "string", "description": "A note for people", "examples": ["hello"]}
-    fault = {"field": "addedNote", "expected": "string", "provided": "number"}
-    assert found["documented"] == (documented if added else None)
-    assert found["page"] is added
-    assert found["required"] is False
     assert found["rejected"] == ({"reason": "MALFORMED", "fields": [fault]} if added else None)
