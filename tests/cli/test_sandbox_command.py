@@ -117,9 +117,10 @@ async def test_ports_and_key_are_the_same_at_every_start(usual: dict[str, int]) 
     assert first["rpcUrl"] == f"http://127.0.0.1:{usual['node']}"
     assert first["baseUrl"] == f"http://127.0.0.1:{ports.API}"
     assert first["apiKey"] == API_KEY
-    with socket.create_server(("127.0.0.1", usual["node"])), socket.socket() as api:
-        api.bind(("127.0.0.1", ports.API))
-        api.listen()
+    with (
+        socket.create_server(("127.0.0.1", usual["node"])),
+        socket.create_server(("127.0.0.1", ports.API)),
+    ):
         second, moved = await _started()
     assert [line.split(":")[0] for line in moved] == [
         f"port {ports.API} is in use",
