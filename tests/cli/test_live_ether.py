@@ -19,6 +19,7 @@ from quietswap.cli.demo_sandbox import SandboxInfo
 from quietswap.client import QuietswapClient, node_calls
 from quietswap.client.flows.quote_checks import SwapRequest
 from quietswap.rules.amounts import format_units
+from quietswap.sandbox.contracts.pools import USDC
 from tests import loopback
 from tests.batches import delegated
 from tests.cli.mcp_sessions import call, over_http, signed_by, variables
@@ -90,8 +91,9 @@ def seller(town: SandboxInfo, folder: Path, words: tuple[str, ...]) -> tuple[str
     env = environment(town, 0) | {"XDG_STATE_HOME": str(folder)}
     env |= {"QUIETSWAP_PRIVATE_KEY": "0x" + bytes(account.key).hex()}
     if words[1] == "USDC":
-        first = run_command(["swap", "1", "ETH", "USDC", *FAST], env)
-        assert first.returncode == 0, first.stdout + first.stderr
+        place = [USDC.address, USDC.balance_key(account.address), f"0x{USDC.units(5000):064x}"]
+        gift = funding(account.address) | {"method": "anvil_setStorageAt", "params": place}
+        loopback.post(town.rpc_url, json=gift).raise_for_status()
     return account.address, env
 
 
