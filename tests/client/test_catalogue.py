@@ -77,7 +77,9 @@ def test_the_rate_limit_says_how_long(do: Do, service: FakeService) -> None:
 def test_an_order_nobody_knows_the_fate_of_may_be_posted_again(
     do: Do, service: FakeService
 ) -> None:
-    service.next("wrap info", refused(unavailable_error(["PROVIDER_UNAVAILABLE"], "the database")))
+    service.next(
+        "wrap info", refused(unavailable_error(["PROVIDER_UNAVAILABLE"], "the database is away"))
+    )
     with pytest.raises(errors.ProviderUnavailable) as caught:
         do("wrap_info", WALLET)
     assert caught.value.is_transient

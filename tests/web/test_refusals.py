@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from eth_account import Account
 
-from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.records import NodeBehind, NodeUnavailable
 from quietswap.rules.errors.base import ProviderUnavailable, RequestError
 from quietswap.rules.errors.requests import (
     InsufficientAllowance,
@@ -43,9 +43,12 @@ def raised(work: Callable[[], object]) -> RequestError:
     return refusal.value
 
 
-def _node_is_away() -> None:
-    with node_required():
-        raise NodeUnavailable("no answer")
+def _without_node(error: NodeUnavailable) -> Callable[[], None]:
+    def refuse() -> None:
+        with node_required():
+            raise error
+
+    return refuse
 
 
 REFUSALS: list[tuple[RequestError | Exception, str]] = [
@@ -64,7 +67,8 @@ REFUSALS: list[tuple[RequestError | Exception, str]] = [
     (raised(lambda: _refuse_batch(batch.LATER)), "in separate steps"),
     (InsufficientAllowance(token=WETH, router=WETH, required=2, current=1), "Approve it first"),
     (InsufficientBalance(asset="ETH", required=2, available=1), "too little"),
-    (raised(_node_is_away), "node does not answer"),
+    (raised(_without_node(NodeUnavailable("no answer"))), "node does not answer"),
+    (raised(_without_node(NodeBehind("late"))), "node is behind"),
     (ProviderUnavailable(MEANINGS[RelayOutcome.NOT_SENT].text), "private relay"),
     (InvalidSignature(reason="its sender is a contract, which cannot send"), "is a contract"),
     (InvalidSignature.other_signer(WETH, "a wallet of this RPC URL"), "another account"),

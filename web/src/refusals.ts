@@ -22,6 +22,7 @@ const REFUSALS: ReadonlyArray<readonly [RegExp, string]> = [
   [/not approved to move/, 'The router may not move the amount yet, so nothing was sent. Approve it first.'],
   [/holds too little/, 'Your wallet has too little for it or for its fee, so nothing was sent.'],
   [/node does not answer/, 'The service’s Ethereum node does not answer, so nothing was sent. Try again when it does.'],
+  [/node is behind/, 'The service’s Ethereum node is behind, so nothing was sent. Try again in a moment.'],
   [/relay cannot be reached/, 'The private relay cannot be reached, so nothing was sent. Try again later.'],
   [/not a wallet of this RPC URL/, 'Your wallet signed with another account than this page is connected to, so nothing was sent.'],
   [/sender is a contract/, 'Your account is a contract, which cannot send this, so nothing was sent. Let the contract make the call itself: its owner sends that.'],

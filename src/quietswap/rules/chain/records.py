@@ -138,7 +138,18 @@ class PreparedSimulation(Protocol):
 
 
 class NodeUnavailable(Exception):
-    """The node returned no complete and valid response. It permits no conclusion."""
+    """The node returned no complete and valid response. It permits no conclusion.
+
+    `told` is what a caller is told of it.
+    """
+
+    told = "the Ethereum node does not answer"
+
+
+class NodeBehind(NodeUnavailable):
+    """It answers, without a block that it had shown."""
+
+    told = "the Ethereum node is behind and does not show the newest block"
 
 
 class UnreadableToken(Exception):

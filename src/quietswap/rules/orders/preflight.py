@@ -112,8 +112,7 @@ def node_required() -> Iterator[None]:
         yield
     except NodeUnavailable as error:
         raise ProviderUnavailable(
-            "the Ethereum node does not answer, so the transaction could not be checked",
-            reason="NODE_UNAVAILABLE",
+            f"{error.told}, so the transaction could not be checked", reason="NODE_UNAVAILABLE"
         ) from error
 
 

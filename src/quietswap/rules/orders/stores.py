@@ -7,7 +7,12 @@ from quietswap.rules.orders.order import Order
 
 
 class StoreUnavailable(Exception):
-    """The database did not respond within its time limit, or rejects calls."""
+    """The database did not respond within its time limit, or rejects calls.
+
+    `told` is what a caller is told of it.
+    """
+
+    told = "the database does not answer"
 
 
 class DuplicateTransaction(Exception):

@@ -53,21 +53,21 @@ amount: Callable[[int | None], Any] = str
 """Returns an amount in smallest units or wei as a decimal string."""
 
 
-def unavailable_error(codes: Sequence[str], part: str) -> errors.RequestError:
-    """Return what an endpoint with these codes answers while `part` of the service is away.
+def unavailable_error(codes: Sequence[str], told: str) -> errors.RequestError:
+    """Return what an endpoint with these codes answers while node or database is unavailable.
 
     Where an order is submitted the interface's only 503 is PROVIDER_UNAVAILABLE. The order may or
     may not be stored by then, so it must not say that nothing was sent.
     """
     if "PROVIDER_UNAVAILABLE" in codes:
         return errors.ProviderUnavailable(
-            f"{part} does not answer; if this request had a signed transaction, it is not known"
+            f"{told}; if this request had a signed transaction, it is not known"
             " whether that was taken",
             "Send the same request again in a few seconds: the same signed transaction is taken"
             " once.",
             reason="STORE_UNAVAILABLE",
         )
-    return errors.ServiceUnavailable(f"{part} does not answer")
+    return errors.ServiceUnavailable(told)
 
 
 def overload_error(codes: Sequence[str]) -> errors.RequestError:

@@ -20,10 +20,8 @@ def service_unavailable() -> Iterator[None]:
     """Turn NodeUnavailable and StoreUnavailable into ServiceUnavailable: nothing has been sent."""
     try:
         yield
-    except NodeUnavailable as error:
-        raise ServiceUnavailable("the Ethereum node does not answer") from error
-    except StoreUnavailable as error:
-        raise ServiceUnavailable("the database does not answer") from error
+    except (NodeUnavailable, StoreUnavailable) as error:
+        raise ServiceUnavailable(error.told) from error
 
 
 async def require_no_fork(chain: ChainReader, now_s: int) -> None:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 
 from quietswap.rules.chain.node_reads import HEIGHT
-from quietswap.rules.chain.records import NodeUnavailable
+from quietswap.rules.chain.records import NodeBehind, NodeUnavailable
 from quietswap.rules.chain.rpc_wire import (
     Result,
     RpcCall,
@@ -61,9 +61,9 @@ async def from_block(
     raise late(number)
 
 
-def late(number: int) -> NodeUnavailable:
+def late(number: int) -> NodeBehind:
     """Return the error of a node whose backends are all behind block `number`."""
-    return NodeUnavailable(f"the node answers from blocks before {number}, which it had shown")
+    return NodeBehind(f"the node answers from blocks before {number}, which it had shown")
 
 
 async def newest_number(rpc: NodeReads) -> int:

@@ -289,7 +289,7 @@ def _not_sent() -> Iterator[None]:
         error.message = NOT_SENT_ANYWHERE + error.message
         raise
     except NodeUnavailable as error:
-        text = "the Ethereum node does not answer, so the transaction could not be checked"
+        text = f"{error.told}, so the transaction could not be checked"
         raise ProviderUnavailable(NOT_SENT_ANYWHERE + text, reason="NODE_UNAVAILABLE") from error
     except StoreUnavailable as error:
         raise _store_unavailable() from error

@@ -127,9 +127,7 @@ class ErrorHandlerMiddleware:
                 return json.overload_error(codes)
             case StoreUnavailable() | NodeUnavailable():
                 observe.request_unserved(request_id, operation_name(scope), str(error))
-                is_node = isinstance(error, NodeUnavailable)
-                part = "the Ethereum node" if is_node else "the database"
-                return json.unavailable_error(codes, part)
+                return json.unavailable_error(codes, error.told)
             case _:
                 observe.request_failed(request_id, operation_name(scope), error)
                 return errors.InternalServerError(request_id=request_id)
