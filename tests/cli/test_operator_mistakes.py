@@ -164,3 +164,11 @@ def test_what_would_matter_to_the_service_stops_the_service(tmp_path: Path) -> N
         done = operate(url, *words, QUIETSWAP_X="1", QUIETSWAP_NODE__URLS=node)
         assert done.returncode == 2
         assert "QUIETSWAP_X: there is no setting x" in done.stderr
+
+
+@pytest.mark.parametrize("word", ["zz", "0x12", f"0x{'5' * 63}g"])
+def test_no_node_is_asked_for_what_is_no_hash(tmp_path: Path, word: str) -> None:
+    done = operate(f"sqlite:///{tmp_path}/x.db", "orders", "adopt", word, "--client", "mine")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"Invalid value for 'HASH': '{word}' is no transaction hash" in done.stderr
+    assert list(tmp_path.iterdir()) == []

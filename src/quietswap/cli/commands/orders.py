@@ -1,5 +1,6 @@
 """`quietswap orders`: stored orders, their event logs and exports, for the operator."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ from quietswap.rules.orders.order import Order, OrderEvent, OrderStatus
 from quietswap.rules.time_units import HOUR_S, MINUTE_S
 from quietswap.rules.tokens.token import NATIVE
 from quietswap.rules.tx.address import Address
+from quietswap.rules.wire import HASH_PATTERN
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.storage.factory import Storage
 from quietswap.service.storage.order_search import OrderFilter, search_orders
@@ -148,8 +150,15 @@ def show(context: OperatorContext, order: str) -> None:
     context.result(body, "\n".join(map(visible, lines)))
 
 
+def _hash(_: click.Context, __: click.Parameter, value: str) -> str:
+    """Return a transaction hash in lower case. Raises click.BadParameter."""
+    if not re.fullmatch(HASH_PATTERN, value.lower()):
+        raise click.BadParameter(f"{value!r} is no transaction hash: 0x and 64 hexadecimal digits")
+    return value.lower()
+
+
 @operator_command(orders)
-@click.argument("tx_hash", metavar="HASH")
+@click.argument("tx_hash", metavar="HASH", callback=_hash)
 @click.option("--client", required=True, metavar="CLIENT", help="Whose order it is: id or name.")
 def adopt(context: OperatorContext, tx_hash: str, client: str) -> None:
     """Make an order for a mined transaction that no order has.
@@ -175,7 +184,7 @@ def adopt(context: OperatorContext, tx_hash: str, client: str) -> None:
                 limits=order_timeouts(settings),
             )
             try:
-                return await adopted(owner.id, tx_hash.lower())
+                return await adopted(owner.id, tx_hash)
             except (NothingToAdopt, NodeUnavailable) as error:
                 raise click.ClickException(f"nothing was changed: {error}") from error
 
