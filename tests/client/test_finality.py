@@ -8,7 +8,7 @@ import pytest
 
 from quietswap.client import AsyncQuietswapClient, OrderEnd, QuietswapClient
 from quietswap.client.errors import AfterSubmission, MayBeMined, StatusContradiction
-from quietswap.client.flows.finality import SubmittedTransaction, TransactionOutcome
+from quietswap.client.flows.finality import CANCEL, SubmittedTransaction, TransactionOutcome
 from quietswap.client.flows.polling import PollingPolicy
 from quietswap.rules.orders.order import Failure, FailureCode, OrderStatus
 from tests.api.scripted_use_cases import WALLET
@@ -95,9 +95,10 @@ class Asking:
     def __init__(self, manner: str, outside: FakeServers, time: Time) -> None:
         self._manner, self._outside, self._time = manner, outside, time
         self.has_node = self.signed_here = True
+        self.sent_as = "the swap"
 
     def __call__(self, method: str, *args: Any) -> Any:
-        sent = SubmittedTransaction("the swap", TX_HASH, WALLET, NONCE, "ord_1")
+        sent = SubmittedTransaction(self.sent_as, TX_HASH, WALLET, NONCE, "ord_1")
         options: dict[str, Any] = {
             "rpc_url": self._outside.rpc_url if self.has_node else None,
             "polling": PollingPolicy(doubt_s=60.0),
@@ -209,14 +210,35 @@ def test_a_revert_in_the_newest_block_waits_for_the_next_one(
 ) -> None:
     """A reorganization of this block could mine it elsewhere, beside a second swap."""
     reverted(node)
-    at = int(node.receipts[TX_HASH]["blockNumber"], 16)
-    heads = iter([at, at, at + 1])
-    usual = node.eth_getBlockByNumber
-    node.eth_getBlockByNumber = lambda tag, full: (  # type: ignore[method-assign]
-        usual(tag, full) | {"number": hex(next(heads))}
-    )
+    in_the_newest_block(node, looks=2)
     assert end_of(ask, service, FAILED).fate is TransactionOutcome.REVERTED
     assert time.pauses == [2, 2]
+
+
+def in_the_newest_block(node: FakeChain, looks: int) -> None:
+    """Let the block with the receipt be the head for so many looks."""
+    at = int(node.receipts[TX_HASH]["blockNumber"], 16)
+    heads = iter([at] * looks)
+    usual = node.eth_getBlockByNumber
+    node.eth_getBlockByNumber = lambda tag, full: (  # type: ignore[method-assign]
+        usual(tag, full) | {"number": hex(next(heads, at + 1))}
+    )
+
+
+@pytest.mark.parametrize("status", [OrderStatus.MINING, CONFIRMED, CANCELLED])
+def test_a_cancel_in_the_newest_block_waits_for_the_next_one(
+    ask: Asking, service: FakeService, node: FakeChain, status: OrderStatus
+) -> None:
+    """A reorganization of this block could mine the swap, beside another one."""
+    mined(node)
+    ask.sent_as = CANCEL
+    in_the_newest_block(node, looks=1)
+    service.next("status", reported(status))
+    record = ask("order_status", "ord_1")
+    end = ask("check_order", record)
+    assert (end.fate, end.is_final, end.confirmed, end.may_be_mined) == ("open", False, False, True)
+    end = ask("check_order", record)
+    assert (end.fate, end.is_final, end.may_be_mined) == ("mined", True, False)
 
 
 @pytest.mark.parametrize("status", [CONFIRMED, *CALLED_OFF])

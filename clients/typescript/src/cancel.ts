@@ -24,7 +24,7 @@ import {
   small,
   type Receipt,
 } from "./node.js";
-import { errorFor, watchTransaction } from "./finality.js";
+import { CANCEL, errorFor, watchTransaction } from "./finality.js";
 import { followOrder, isTerminal, orderStatusCall, retryTransient, type Context } from "./polling.js";
 import { cancelFaults, faultsOf } from "./params.js";
 import { requireCost } from "./quote-checks.js";
@@ -135,7 +135,7 @@ export async function cancel(
     await requireSuccess(accepted, "the cancel", wallet, quote.transactionParams);
   }
   const signed = await sign(unsigned, signer, wallet);
-  const sent: Submitted = { what: "the cancel", txHash: hashOf(signed), wallet, nonce, orderId };
+  const sent: Submitted = { what: CANCEL, txHash: hashOf(signed), wallet, nonce, orderId };
   const race: Race = { quote, status: before, txHash: before.txHash, ownHash: request.txHash };
   const trouble = await run(context, race, signed, watch);
   if (io.hasNode) return seen(context, race, sent, trouble, watch);
@@ -251,8 +251,8 @@ async function rivalOf(
 }
 
 /**
- * The cancel's outcome, and the receipt of the order's transaction if that was mined, which decides at
- * once: a used nonce without a receipt takes two blocks to be sure of.
+ * The cancel's outcome, and the receipt of the order's transaction if that was mined. A swap that took
+ * place decides at once; what leaves the nonce to another swap takes two blocks.
  */
 async function fateOf(context: Context, race: Race, sent: Submitted): Promise<{ fate: Outcome; swap?: Receipt | undefined }> {
   let swap: Receipt | undefined;
@@ -261,7 +261,7 @@ async function fateOf(context: Context, race: Race, sent: Submitted): Promise<{ 
   } catch (error) {
     if (!(error instanceof ClientError)) throw error; // it is read again
   }
-  if (swap) return { fate: "replaced", swap };
+  if (swap?.succeeded) return { fate: "replaced", swap };
   const { fate } = await watchTransaction(context, sent, context.polling.doubtS);
   return { fate, swap: await rivalOf(context, race, sent, RECEIPT_LOOKS) };
 }
@@ -285,8 +285,9 @@ async function seen(
   });
   if (swap?.succeeded && isTerminal(race.status) && status !== "confirmed")
     throw new StatusContradiction(race.quote.orderId, status, race.txHash);
-  if (!swap && fate === "open" && trouble instanceof OrderStillOpen) throw trouble.of(sent);
-  if (!swap && fate === "open")
+  const isOpen = fate === "open" && !swap?.succeeded;
+  if (isOpen && trouble instanceof OrderStillOpen) throw trouble.of(sent);
+  if (isOpen)
     throw errorFor(fate, trouble?.message ?? `${said}, but your own node does not show it`, sent, trouble);
   return new CancelResult(race.quote, race.taken, race.end, race.status, fate, swap);
 }

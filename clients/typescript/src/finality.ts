@@ -23,8 +23,13 @@ import { rpc, type Transport } from "./transport.js";
 const SURE_S = 24;
 /** Looks with a used nonce and no receipt: backends of one RPC URL may be at different blocks. */
 export const SURE_LOOKS = 3;
-/** Blocks, with its own, that a transaction must have before another one may take its place. */
+/**
+ * Blocks, with its own, that a transaction must have before another one may take its place. So a cancel
+ * counts from there on, too: its receipt makes another swap safe.
+ */
 export const SAFE_DEPTH = 2;
+/** `what` of a cancel. */
+export const CANCEL = "the cancel";
 /** How far back every node has the state. */
 const SEARCHED_BLOCKS = 127;
 /** How long a node may fail for good before a sent transaction counts as undecided, in s. */
@@ -37,7 +42,7 @@ export interface OutcomeWatch {
   readonly seconds: number;
 }
 
-/** The end of a watch. A shallow `receipt` of a revert may come with `open`. */
+/** The end of a watch. A shallow `receipt`, of a revert or a cancel, may come with `open`. */
 export interface Seen {
   readonly fate: Outcome;
   readonly receipt?: Receipt | undefined;
@@ -122,8 +127,11 @@ export function judging(io: Transport, sent: Submitted, sureLooks: number) {
   };
 
   return async ({ head, nextNonce, receipt }: Sighting): Promise<Outcome> => {
-    if (receipt?.succeeded) return "mined";
-    if (receipt) return head - receipt.blockNumber + 1 >= SAFE_DEPTH ? "reverted" : "open";
+    if (receipt) {
+      const isDeep = head - receipt.blockNumber + 1 >= SAFE_DEPTH;
+      if (receipt.succeeded) return isDeep || sent.what !== CANCEL ? "mined" : "open";
+      return isDeep ? "reverted" : "open";
+    }
     if (nextNonce <= sent.nonce) {
       passed = 0; // what other looks counted was another backend's
       return "open";

@@ -3,7 +3,7 @@
  * is a claim: without a node or a record of what was signed it stays one.
  */
 import { ClientError } from "./errors.js";
-import { SURE_LOOKS, errorFor, judging, look, onMainnet, readReceipt, watchTransaction, type Seen } from "./finality.js";
+import { CANCEL, SAFE_DEPTH, SURE_LOOKS, errorFor, judging, look, onMainnet, readReceipt, watchTransaction, type Seen } from "./finality.js";
 import { MayBeMined, StatusContradiction, TransactionHashMismatch, type Outcome, type Submitted } from "./flow-errors.js";
 import type { Receipt } from "./node.js";
 import { throwOutcome } from "./outcome.js";
@@ -116,8 +116,9 @@ async function awaitedReceipt({ io, polling }: Context, sent: Submitted, seconds
   for (let looks = 0; looks < leastLooks || io.seconds() - started < leastS; looks += 1) {
     if (looks) await io.sleep(polling.nodeIntervalS);
     try {
-      const { receipt } = await look(io, sent, seconds);
-      if (receipt) return { fate: receipt.succeeded ? "mined" : "reverted", receipt };
+      const { receipt, head } = await look(io, sent, seconds);
+      const isDeep = receipt && head - receipt.blockNumber + 1 >= SAFE_DEPTH;
+      if (receipt && (isDeep || sent.what !== CANCEL)) return { fate: receipt.succeeded ? "mined" : "reverted", receipt };
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;
       trouble = error;

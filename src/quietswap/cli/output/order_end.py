@@ -46,6 +46,7 @@ def conclusion(end: OrderEnd) -> str:
         return f"{reported}, {end.unchecked}{_caution(end)}"
     if end.fate is TransactionOutcome.OPEN:
         shows = f"cannot show it ({end.trouble})" if end.trouble else "shows it in no block"
+        shows = "shows it in the newest block only" if end.receipt else shows
         return f"{reported}; your own node {shows}{_caution(end)}"
     again = ": do not repeat it" if end.fate is TransactionOutcome.MINED else ""
     contrary = f"{reported}, but " if end.is_contradicted else ""

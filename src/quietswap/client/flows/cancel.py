@@ -212,7 +212,7 @@ def cancel(
     nonce = params.nonce or 0
     signed = sign(to_sign(params), signer, request.wallet)
     sent = finality.SubmittedTransaction(
-        "the cancel", hash_of(signed), request.wallet, nonce, request.order_id
+        finality.CANCEL, hash_of(signed), request.wallet, nonce, request.order_id
     )
     race = _Race(quote, before, checked.tx_hash, request.tx_hash, sent, orders)
     trouble: errors.ClientError | None = None
@@ -354,13 +354,13 @@ def _fate(
 ) -> Flow[tuple[finality.TransactionOutcome, node_calls.NodeReceipt | None]]:
     """Return the cancel's outcome, and the receipt of the order's transaction if that was mined.
 
-    The latter decides at once. A used nonce without a receipt takes two blocks to be sure of.
+    A swap that took place decides at once. What leaves the nonce to another swap takes two blocks.
     """
     try:
         swap = yield from _rival(race, sent, polling, 1)
     except errors.ClientError:
         swap = None  # it is read again
-    if swap is not None:
+    if swap is not None and swap.succeeded:
         return finality.TransactionOutcome.REPLACED, swap
     seen = yield from finality.watch_transaction(sent, polling, polling.doubt_s)
     return seen.outcome, (yield from _rival(race, sent, polling, _RECEIPT_LOOKS))
@@ -388,7 +388,7 @@ def _seen(
         raise outcome.error_for_outcome(
             finality.TransactionOutcome.OPEN, reason, sent, error
         ) from error
-    if swap is not None:
+    if swap is not None and (swap.succeeded or fate is not finality.TransactionOutcome.OPEN):
         if swap.succeeded and race.status.is_terminal and status != "confirmed":
             raise errors.StatusContradiction(race.quote.order_id, status, race.tx_hash)
         return race.result(fate, swap)

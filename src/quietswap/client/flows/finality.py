@@ -33,8 +33,11 @@ SURE_LOOKS = 3
 SAFE_DEPTH = 2
 """Blocks, with its own, that a transaction must have before another one may take its place.
 
-A reorganization of one block would bring the first one back beside the second.
+A reorganization of one block would bring the first one back beside the second. So a cancel counts
+from there on, too: its receipt makes another swap safe.
 """
+CANCEL = "the cancel"
+"""`what` of a cancel."""
 _SEARCHED_BLOCKS = 127
 """How far back every node has the state (geth keeps 128 blocks)."""
 _RECEIPT_LOOKS, _RECEIPT_S = 10, 18.0
@@ -75,6 +78,13 @@ class SubmittedTransaction:
     buy_token: str | None = None
     at_least: int = 0
     told: bool = False
+
+    def is_shown(self, seen: "Sighting") -> bool:
+        """Return whether its receipt is an end: a success at any depth, unless it is a cancel."""
+        if seen.receipt is None:
+            return False
+        at_once = seen.receipt.succeeded and self.what != CANCEL
+        return at_once or seen.depth >= SAFE_DEPTH
 
 
 SignedOrders = MutableMapping[str, SubmittedTransaction]
@@ -167,7 +177,7 @@ def _on_mainnet(
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """The end of a watch. A shallow `receipt` of a revert may come with OPEN.
+    """The end of a watch. A shallow `receipt`, of a revert or a cancel, may come with OPEN.
 
     `trouble` is the error of the last look, if it failed.
     """
@@ -187,10 +197,10 @@ class _Passes:
 
     def judge(self, seen: Sighting, now: float) -> Flow[TransactionOutcome]:
         if seen.receipt is not None:
-            if seen.receipt.succeeded:
-                return TransactionOutcome.MINED
-            is_deep = seen.depth >= SAFE_DEPTH
-            return TransactionOutcome.REVERTED if is_deep else TransactionOutcome.OPEN
+            if not self._sent.is_shown(seen):
+                return TransactionOutcome.OPEN
+            succeeded = seen.receipt.succeeded
+            return TransactionOutcome.MINED if succeeded else TransactionOutcome.REVERTED
         if seen.next_nonce <= self._sent.nonce:
             self._passed = 0  # what other looks counted was another backend's
             return TransactionOutcome.OPEN
@@ -406,13 +416,14 @@ def _awaited_receipt(
             yield Sleep(polling.node_interval_s)
         looks += 1
         try:
-            receipt = (yield from look(sent.tx_hash, sent.wallet, _pauses(watched_s))).receipt
+            seen = yield from look(sent.tx_hash, sent.wallet, _pauses(watched_s))
         except errors.ClientError as error:
             trouble = error
             if polling.on_trouble is not None:
                 polling.on_trouble(error, polling.node_interval_s)
             continue
-        if receipt is not None:
+        receipt = seen.receipt
+        if receipt is not None and (sent.what != CANCEL or seen.depth >= SAFE_DEPTH):
             mined = TransactionOutcome.MINED, TransactionOutcome.REVERTED
             return Watched(mined[not receipt.succeeded], receipt)
     return Watched(TransactionOutcome.OPEN, None, trouble)
