@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from quietswap.client.flows.finality import CANCEL
 from quietswap.rules.orders.order import OrderStatus
 from tests.api.scripted_use_cases import WALLET
 from tests.client.fake_chain import FakeChain
@@ -22,6 +23,7 @@ from tests.client.test_finality import (
     counted_by_a_fork,
     counted_by_one_backend,
     failing,
+    in_the_newest_block,
     mined,
     nothing,
     of_another_chain,
@@ -164,6 +166,22 @@ def test_an_order_that_the_service_calls_final(
     if node and chain in (mined, mined_elsewhere) and status is OrderStatus.FAILED:
         is_told = end.get("result", {}).get("is_contradicted")
         assert is_told or end["error"]["name"] == "StatusContradiction"
+
+
+@pytest.mark.parametrize("status", [OrderStatus.CONFIRMED, OrderStatus.CANCELLED])
+def test_a_cancel_that_only_the_newest_block_has(same: Same, status: OrderStatus) -> None:
+    sent = {"what": CANCEL, "tx_hash": TX_HASH, "wallet": WALLET, "nonce": NONCE}
+
+    def shallow(fake: FakeChain, _: Any) -> None:
+        mined(fake)
+        in_the_newest_block(fake, looks=200)
+
+    told = Scenario(
+        "end", {"order_id": "ord_1"}, (shallow, says("status", reported(status))),
+        orders={"ord_1": sent | {"order_id": "ord_1"}},
+    )  # fmt: skip
+    end = same(told)["result"]
+    assert (end["fate"], end["may_be_mined"]) == ("open", True)
 
 
 @pytest.mark.parametrize(("method", "chain"), ENDS)
