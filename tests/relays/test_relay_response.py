@@ -52,7 +52,7 @@ def test_an_outcome_leads_to_its_transition_and_error(outcome: RelayOutcome) -> 
     if step is None or step.failure is None:
         return
     failed = order(status=OrderStatus.FAILED, failure=step.failure)
-    error = delivery_error(failed, outcome, SentTransaction(decode(sign()), 0, 7))
+    error = delivery_error(failed, outcome, SentTransaction(decode(sign()), 0))
     assert error_type is not None
     assert isinstance(error, error_type)
     assert error.details is not None
@@ -74,7 +74,7 @@ def test_a_refused_swap_names_the_code_of_its_failure() -> None:
     assert step is not None
     assert step.failure is not None
     failed = order(status=OrderStatus.FAILED, failure=step.failure)
-    sent = SentTransaction(decode(sign()), 0, 7)
+    sent = SentTransaction(decode(sign()), 0)
     error = delivery_error(failed, RelayOutcome.INVALID, sent)
     assert error is not None
     assert error.details is not None

@@ -99,11 +99,13 @@ class DeliveryResult:
     """The order as stored, and the relay's outcome of this delivery.
 
     `outcome` is None if it permits no conclusion: another post had sent the same bytes, another
-    writer changed the order meanwhile, or the response could not be stored.
+    writer changed the order meanwhile, or the response could not be stored. `rival` is an open
+    order of the same client with its nonce.
     """
 
     order: Order
     outcome: RelayOutcome | None
+    rival: Order | None = None
 
 
 _Commit = Callable[[], Awaitable[tuple[Order, bool]]]
@@ -180,7 +182,8 @@ class OrderDelivery:
                 order, answer = await self._pass_on(order, moved, answer)
                 earlier = EarlierSend.CERTAIN if order.tier == BACKUP_TIER else earlier
             answer = with_reason_to_stay(order, answer, self._relays)
-            return await self._record(order, answer, earlier=earlier)
+            result = await self._record(order, answer, earlier=earlier)
+            return replace(result, rival=_own_rival(order, rivals))
         except StoreUnavailable:  # what was not sent is the tracker's to send
             return DeliveryResult(order, None)
 
@@ -392,6 +395,12 @@ class SubmitOrder:
         return await self.delivery.redeliver(known, fresh, checked)
 
 
+def _own_rival(order: Order, rivals: Iterable[Order]) -> Order | None:
+    """Return the client's own open order among those with its nonce: others are not shown."""
+    own = (one for one in rivals if one.client_id == order.client_id)
+    return next((one for one in own if not one.status.is_terminal), None)
+
+
 def plan_by_quote(issued: Iterable[IssuedQuote], signed: SignedTransaction) -> PlannedOrder | None:
     """Return the plan of the quote, valid or not, that has this call; None without one."""
     for quote in issued:
@@ -402,7 +411,7 @@ def plan_by_quote(issued: Iterable[IssuedQuote], signed: SignedTransaction) -> P
 
 def accepted(delivered: DeliveryResult, signed: SignedTransaction, ready: PreflightResult) -> Order:
     """Return the order of a delivery; raises the error of one that failed."""
-    sent = SentTransaction(signed, ready.eth, ready.nonce)
+    sent = SentTransaction(signed, ready.eth, delivered.rival)
     error = delivery_error(delivered.order, delivered.outcome, sent)
     if error is not None:
         raise error

@@ -20,6 +20,7 @@ from quietswap.rules.errors.requests import (
     NonceTooLow,
     ValidationError,
 )
+from quietswap.rules.orders.new_order import action_of
 from quietswap.rules.orders.order import (
     Failure,
     FailureCode,
@@ -103,11 +104,13 @@ class EarlierSend(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SentTransaction:
-    """A signed transaction, and the wallet at the preflight: `eth` in wei, the next free nonce."""
+    """A signed transaction, the wallet's `eth` in wei at the preflight, and the client's own open
+    order with its nonce.
+    """
 
     signed: SignedTransaction
     eth: int
-    next_nonce: int
+    rival: Order | None = None
 
 
 def _refusal_error(order: Order, outcome: RelayOutcome, sent: SentTransaction) -> RequestError:
@@ -120,9 +123,11 @@ def _refusal_error(order: Order, outcome: RelayOutcome, sent: SentTransaction) -
             return InsufficientBalance(asset="ETH", required=required, available=sent.eth)
         case RelayOutcome.NONCE_USED:
             return NonceTooLow(provided=order.nonce, expected=order.nonce + 1)
-        case RelayOutcome.CONFLICT:  # no block has used it yet; who holds it is not named
-            error = NonceTooLow(provided=order.nonce, expected=sent.next_nonce)
+        case RelayOutcome.CONFLICT:  # no block has used it yet
+            error = NonceTooLow(provided=order.nonce, expected=order.nonce + 1)
             error.message = f"the relay holds another transaction with nonce {order.nonce}"
+            if sent.rival is not None:
+                error.message += f", your open {action_of(sent.rival)} {sent.rival.tx_hash}"
             return error
     assert order.failure is not None
     if order.kind is OrderKind.WRAP:
