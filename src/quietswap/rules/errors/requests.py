@@ -263,7 +263,8 @@ class ValidationError(RequestError, status=422, shape=ValidationErrorDetails):
     """
 
     example = {
-        "message": "what was submitted differs from the quote in transaction.gasLimit",
+        "message": "no known quote has this transaction; the closest one differs in"
+        " transaction.gasLimit",
         "fields": [{"field": "transaction.gasLimit", "expected": "262500", "provided": "300000"}],
     }
 

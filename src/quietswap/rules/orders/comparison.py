@@ -20,6 +20,11 @@ from quietswap.rules.tx.signed import MAINNET, SignedTransaction
 
 _MOST_FIELDS = 50
 _LONGEST_SHOWN = 200
+IF_LOST = (
+    "Nothing was sent. If you signed a quote unchanged, the service has lost it, as by a restore of"
+    " its database: request a fresh one, and sign it with the same nonce."
+)
+"""The advice to a caller whose transaction no stored quote has."""
 
 
 def swap_differences(
@@ -94,13 +99,16 @@ def matching_quote(
     there is none to compare with, or with QUOTE_EXPIRED.
     """
     if not compared:
-        message = f"no quote was issued to this API key for the signer: {recovered(signer)}"
-        raise ValidationError(message, reason="NO_QUOTE")
+        message = f"the service knows no quote of this API key for the signer: {recovered(signer)}"
+        raise ValidationError(message, reason="NO_QUOTE", suggestion=IF_LOST)
     quote, differences = min(compared, key=lambda pair: (len(pair[1]), -pair[0].valid_until_ms))
     if differences:
         more = f" and {len(differences) - 1} more" if differences[1:] else ""
-        message = f"what was submitted differs from the quote in {differences[0]['field']}{more}"
-        raise ValidationError(message, differences)
+        first = f"{differences[0]['field']}{more}"
+        if first.startswith("transaction."):
+            message = f"no known quote has this transaction; the closest one differs in {first}"
+            raise ValidationError(message, differences, suggestion=IF_LOST)
+        raise ValidationError(f"what was submitted differs from the quote in {first}", differences)
     if not quote.is_live(now_ms):
         late = (now_ms - quote.valid_until_ms) // 1000
         raise ValidationError(f"the quote expired {late} seconds ago", reason="QUOTE_EXPIRED")

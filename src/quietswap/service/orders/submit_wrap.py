@@ -17,7 +17,7 @@ from quietswap.rules.errors.requests import (
     ValidationError,
 )
 from quietswap.rules.orders.checks import WRAP_ORDER
-from quietswap.rules.orders.comparison import wrap_differences
+from quietswap.rules.orders.comparison import IF_LOST, wrap_differences
 from quietswap.rules.orders.new_order import operation_of
 from quietswap.rules.orders.order import Order, OrderKind
 from quietswap.rules.orders.preflight import (
@@ -122,13 +122,18 @@ class SubmitWrap:
     async def _issued(
         self, key: ApiKey, signed: SignedTransaction, quote_id: str | None
     ) -> Sequence[IssuedQuote]:
-        """Return the quotes to compare with: only the named one if there is a name."""
+        """Return the quotes to compare with: only the named one if there is a name.
+
+        Without a name, equal quotes are spent one after the other.
+        """
         if quote_id is None:
-            return await self._core.issued(key, QuoteKind.WRAP, signed)
+            issued = await self._core.issued(key, QuoteKind.WRAP, signed)
+            return [one for one in issued if one.used_nonce in (None, signed.nonce)] or issued
         named = await self._core.quotes.by_id(key.client_id, quote_id)
         if named is None or named.kind is not QuoteKind.WRAP:
             field = {"field": "quoteId", "expected": "an issued quote", "provided": quote_id}
-            raise ValidationError("no such quote was issued to this API key", [field])
+            text = "the service knows no quote of this API key with this id"
+            raise ValidationError(text, [field], suggestion=IF_LOST)
         if named.wallet != signed.sender:
             raise InvalidSignature.other_signer(signed.sender, "the wallet of the quote")
         return [named]
