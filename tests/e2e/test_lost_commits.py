@@ -49,9 +49,10 @@ def test_the_same_bytes_become_the_order_that_was_lost(failing_over: FailingOver
         refused(desk.api.get(f"/api/v1/mev/orders/{posted['orderId']}"), 404, "ORDER_NOT_FOUND")
 
         again = data(desk.submit(swap))["order"]
-        assert (again["txHash"], again["status"]) == (posted["txHash"], "pending")
+        assert (again["txHash"], again["status"]) == (posted["txHash"], "submitted")
         assert again["orderId"] != posted["orderId"]
-        assert data(desk.submit_wrap(wrap))["order"]["txHash"] == wrapped["txHash"]
+        kept = data(desk.submit_wrap(wrap))["order"]
+        assert (kept["txHash"], kept["status"]) == (wrapped["txHash"], "submitted")
         assert data(cancelling.send(desk, replaced, cancel))
         assert _send_raw(url, by_rpc.raw)["result"] == sent
 
@@ -59,6 +60,7 @@ def test_the_same_bytes_become_the_order_that_was_lost(failing_over: FailingOver
         assert told["status"] == "confirmed"
         assert told["blockNumber"] == _mined(desk, posted["txHash"])
         refused(desk.submit(swap), 409, "SIGNATURE_REPLAY")
+        desk.until(lambda: data(desk.submit_wrap(wrap))["order"]["status"] == "confirmed")
         assert desk.follow(replaced)["error"]["code"] == "USER_CANCELLED"
         assert len(desk.given_to_relays()) == given, "nothing is sent again"
 
@@ -84,7 +86,8 @@ def test_without_its_quote_the_refusal_names_the_mined_transaction(
         # Other bytes that no quote has, with a nonce that is free, are refused as before.
         params = swap.quote["mevProtection"]["transactionParams"]
         fresh = {**swap.body, "signedTransaction": sign(wallet, params, nonce=7)}
-        refused(desk.api.post("/api/v1/mev/orders", json=fresh), 422, "VALIDATION_ERROR")
+        told = refused(desk.api.post("/api/v1/mev/orders", json=fresh), 422, "VALIDATION_ERROR")
+        assert "the service has lost it, as by a restore" in told["suggestion"]
 
 
 def _adopted(failing_over: FailingOver, desk: ApiClient, tx_hash: str) -> None:

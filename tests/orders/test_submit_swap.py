@@ -156,12 +156,15 @@ async def test_every_difference_from_the_nearest_quote_is_listed(desk: Desk) -> 
     error = await refused(desk, swap_submission(sign(value=3), **terms), ValidationError)
     names = [each["field"] for each in error.details["fields"]]
     assert names == ["transaction.value", "orderParams.amount", "orderParams.slippageBps"]
+    assert error.message.startswith("no known quote has this transaction")
+    assert "the same nonce" in error.suggestion
 
 
 async def test_a_quote_of_another_key_does_not_count(desk: Desk) -> None:
     with pytest.raises(ValidationError) as error:
         await desk.swap(OTHER_KEY, swap_submission())
     assert error.value.details == {"reason": "NO_QUOTE", "fields": []}
+    assert error.value.message.startswith("the service knows no quote")
 
 
 async def test_a_quote_is_good_for_half_a_minute_after_its_end(desk: Desk) -> None:
@@ -272,7 +275,7 @@ async def test_bytes_of_a_block_become_an_order_whatever_is_over_by_now(
     desk.clock.advance(late_s)
     submission = swap_submission(deadline=NOW_MS // 1000)
     order = (await desk.swap(KEY, submission)).order
-    assert (order.tx_hash, order.status, order.attempts) == (HASH, OrderStatus.PENDING, 0)
+    assert (order.tx_hash, order.status, order.attempts) == (HASH, OrderStatus.SUBMITTED, 0)
     assert order == await stored(desk)
     assert desk.relay.sent == []
     with pytest.raises(SignatureReplay):

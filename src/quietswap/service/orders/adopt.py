@@ -11,7 +11,7 @@ from quietswap.rules.chain.records import ChainReader, NodeUnavailable, Receipt
 from quietswap.rules.errors.base import ProviderUnavailable, RequestError
 from quietswap.rules.errors.requests import NonceTooLow
 from quietswap.rules.orders.new_order import OrderTimeouts, PlannedOrder, new_pending_order
-from quietswap.rules.orders.order import Order, OrderKind
+from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
 from quietswap.rules.orders.wallet_transaction import (
     is_empty_self_transfer,
     plain_trade,
@@ -67,7 +67,7 @@ def adopted_order(
     now_ms: int,
     limits: OrderTimeouts,
 ) -> Order:
-    """Return the order of mined bytes: pending and never sent, so that the tracker looks at once.
+    """Return the order of mined bytes: a relay had them, and nothing is sent now.
 
     Its end is the tracker's to tell, after the confirmations that every order needs.
     """
@@ -75,7 +75,7 @@ def adopted_order(
     fresh = new_pending_order(
         order_id, signed, plan, now_ms=now_ms, counted_from_ms=now_ms, head=head, limits=limits
     )  # a block has it: nothing expires
-    return replace(fresh, attempts=0)
+    return replace(fresh, status=OrderStatus.SUBMITTED, attempts=0)  # the tracker looks at once
 
 
 def evidence(receipt: Receipt) -> str:

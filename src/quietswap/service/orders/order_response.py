@@ -34,7 +34,12 @@ def sent_at(order: Order) -> Any:
 
 
 def initial_status(order: Order) -> OrderStatus:
-    """Return the status of the first answer, also when the same bytes are posted again later."""
+    """Return the status of the first answer, also when the same bytes are posted again later.
+
+    An adopted order, which was not sent by this service as it is now, has the one of the chain.
+    """
+    if not order.attempts:
+        return order.status
     pending = order.status is OrderStatus.PENDING
     return OrderStatus.PENDING if pending else OrderStatus.SUBMITTED
 
