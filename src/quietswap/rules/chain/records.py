@@ -140,16 +140,16 @@ class PreparedSimulation(Protocol):
 class NodeUnavailable(Exception):
     """The node returned no complete and valid response. It permits no conclusion.
 
-    `told` is what a caller is told of it.
+    `for_caller` are the words for a caller.
     """
 
-    told = "the Ethereum node does not answer"
+    for_caller = "the Ethereum node does not answer"
 
 
 class NodeBehind(NodeUnavailable):
     """It answers, without a block that it had shown."""
 
-    told = "the Ethereum node is behind and does not show the newest block"
+    for_caller = "the Ethereum node is behind and does not show the newest block"
 
 
 class UnreadableToken(Exception):

@@ -112,7 +112,8 @@ def node_required() -> Iterator[None]:
         yield
     except NodeUnavailable as error:
         raise ProviderUnavailable(
-            f"{error.told}, so the transaction could not be checked", reason="NODE_UNAVAILABLE"
+            f"{error.for_caller}, so the transaction could not be checked",
+            reason="NODE_UNAVAILABLE",
         ) from error
 
 

@@ -9,16 +9,16 @@ from quietswap.rules.orders.order import Order
 class StoreUnavailable(Exception):
     """The database did not respond within its time limit, or rejects calls.
 
-    `told` is what a caller is told of it.
+    `for_caller` are the words for a caller.
     """
 
-    told = "the database does not answer"
+    for_caller = "the database does not answer"
 
 
 class TablesMissing(StoreUnavailable):
     """It lacks tables or columns of this release, as an empty database or one amid a restore."""
 
-    told = "the database lacks the tables of this release"
+    for_caller = "the database lacks the tables of this release"
 
     def __init__(self, fault: str) -> None:
         super().__init__(

@@ -21,7 +21,7 @@ def service_unavailable() -> Iterator[None]:
     try:
         yield
     except (NodeUnavailable, StoreUnavailable) as error:
-        raise ServiceUnavailable(error.told) from error
+        raise ServiceUnavailable(error.for_caller) from error
 
 
 async def require_no_fork(chain: ChainReader, now_s: int) -> None:

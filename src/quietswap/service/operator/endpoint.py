@@ -85,7 +85,9 @@ class OperatorEndpoint:
             response = _refusal("This form cannot be used", 403, "It is old, or of another page.")
         except (StoreUnavailable, NodeUnavailable) as error:
             observe.request_unserved(scope["state"]["request_id"], self.name, str(error))
-            advice = f"{error.told[0].upper()}{error.told[1:]}. Try again in a few seconds."
+            advice = (
+                f"{error.for_caller[0].upper()}{error.for_caller[1:]}. Try again in a few seconds."
+            )
             response = _refusal("Not available", 503, advice)
         except (RequestError, BodyMemoryFull):
             response = _refusal(*_UNREADABLE)

@@ -246,7 +246,7 @@ class SendRawTransaction:
             else:
                 delivered = await core.delivery.redeliver(known, fresh, checked)
         except StoreUnavailable as error:
-            raise _store_unavailable() from error
+            raise _store_unavailable(error) from error
         except RequestError as error:
             with _not_sent():
                 if isinstance(error, ValidationError):  # QUOTE_USED, without the open order's id
@@ -289,16 +289,16 @@ def _not_sent() -> Iterator[None]:
         error.message = NOT_SENT_ANYWHERE + error.message
         raise
     except NodeUnavailable as error:
-        text = f"{error.told}, so the transaction could not be checked"
+        text = f"{error.for_caller}, so the transaction could not be checked"
         raise ProviderUnavailable(NOT_SENT_ANYWHERE + text, reason="NODE_UNAVAILABLE") from error
     except StoreUnavailable as error:
-        raise _store_unavailable() from error
+        raise _store_unavailable(error) from error
 
 
-def _store_unavailable() -> ProviderUnavailable:
+def _store_unavailable(error: StoreUnavailable) -> ProviderUnavailable:
     return ProviderUnavailable(
-        "the database does not answer, so it is not known whether the order was stored; it was not"
-        " sent by this request",
+        f"{error.for_caller}, so it is not known whether the order was stored; it was not sent by"
+        " this request",
         "Send the same signed transaction again.",
         reason="STORE_UNAVAILABLE",
     )

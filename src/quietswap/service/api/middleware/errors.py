@@ -127,7 +127,7 @@ class ErrorHandlerMiddleware:
                 return json.overload_error(codes)
             case StoreUnavailable() | NodeUnavailable():
                 observe.request_unserved(request_id, operation_name(scope), str(error))
-                return json.unavailable_error(codes, error.told)
+                return json.unavailable_error(codes, error.for_caller)
             case _:
                 observe.request_failed(request_id, operation_name(scope), error)
                 return errors.InternalServerError(request_id=request_id)
