@@ -176,7 +176,6 @@ def running_hosts(facts: Mapping[str, Any]) -> Iterator[Hosts]:
         "QUIETSWAP_SERVER__PORT": str(port),
         "QUIETSWAP_SERVER__RATE_LIMIT": "1000000",  # the tests ask for states as fast as they come
         "QUIETSWAP_SETTINGS": str(folder / "etc/quietswap.toml"),
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
     hosts = Hosts(folder, port, variables, _places(folder, user, port, redis.url))
     try:

@@ -35,7 +35,7 @@ RELEASE, NEXT = "9.9.0", "9.9.1"
 
 @pytest.fixture
 def town() -> Iterator[Town]:
-    with running_town("--block-time", "1") as found:
+    with running_town("--block-time", "0.5") as found:
         yield found
 
 
