@@ -9,10 +9,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.speed.__main__ import main
-from benchmarks.speed.processes import memory_reads
-from benchmarks.speed.stage import Served
-from quietswap.sandbox.stack import ServiceProcess
 from tests.example_counts import LONG
 from tests.waiting import LONG_S
 
@@ -64,26 +60,3 @@ def test_a_short_run_prints_its_rows_and_keeps_its_figures(short_run: ShortRun) 
     for row in short_run.rows:
         assert row["what"] in short_run.printed
         assert row["beside"] in short_run.page
-
-
-@pytest.mark.parametrize("words", [["everything"], ["--rounds", "many"]])
-def test_wrong_words_are_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    assert ended.value.code == 2
-    assert words[-1] in capsys.readouterr().err
-
-
-def test_the_memory_row_says_its_mixture(short_run: ShortRun) -> None:
-    memory, growth = short_run.of("memory")
-    assert memory["what"] == "memory after 1 000 requests, 2 % quotes, 0.2 % submissions"
-    assert memory["figure"] > 0
-    assert growth["figure"] > 0
-
-
-def test_a_fiftieth_of_the_memory_rows_requests_are_quotes() -> None:
-    requests = memory_reads(Served(ServiceProcess(ROOT, 0), "key"))
-    quotes = [place for place, one in enumerate(requests) if one.startswith(b"GET /api/v1/quote?")]
-    assert quotes[:3] == [49, 99, 149]
-    assert abs(len(quotes) / len(requests) - 0.02) < 0.001
-    assert len(set(requests)) > 4_000

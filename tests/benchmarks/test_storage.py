@@ -36,9 +36,3 @@ def test_a_short_form_reports_every_call(
     assert [row["at_once"] for row in blocks] == [1, 16]
     assert all(row["small"] > 1 and row["large"] > 1 for row in blocks)
     assert capsys.readouterr().out.strip() in page.read_text("utf-8")
-
-
-def test_too_few_orders_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--orders", "500"])
-    assert "--orders 500: at least 4000" in capsys.readouterr().err
