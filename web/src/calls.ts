@@ -2,8 +2,9 @@
 // quote, or the service refuses it. Until it is known what became of it, no other swap is signed.
 
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
-import { get, now, type Schemas } from './api'
+import { get, now } from './api'
 import type { Connection } from './connection'
+import { CANNOT, type Fate, fateOf, stuckOf, type Swap, type Told, UNKNOWN_ID } from './fate'
 import type { Quote } from './quote'
 import { remember, remembered } from './remembered'
 import type { Order } from './stream'
@@ -33,9 +34,6 @@ const AGAIN_MS = 3_000
 const ATTEMPTS = 10
 /** For what the service got in the last moment: it checks it before it stores the order. */
 const CHECKS_S = 30
-/** Answers of a wallet that has shown nothing: methods, parameters or capabilities it does not have. */
-const CANNOT = [4100, 4200, -32601, -32602, 5700, 5710, 5740, 5750, 5760]
-const UNKNOWN_ID = 5730
 
 /** A wallet that said it can and then cannot: it sent nothing. */
 class CannotBatch extends Error {}
@@ -65,8 +63,6 @@ async function batches(connection: Connection): Promise<boolean> {
   const found = await askSoon<Capabilities>(connection.wallet.provider, 'wallet_getCapabilities', asked).catch(() => null)
   return (found?.[chain] ?? found?.['0x0'])?.atomic?.status === 'supported'
 }
-
-type Swap = Schemas['HistoryItem']
 
 /** The orders that a batch may have become; undefined if the service does not answer. */
 async function ordersOf(connection: Connection, batch: Batch): Promise<Swap[] | undefined> {
@@ -162,12 +158,6 @@ async function orderOfBatch(connection: Connection, batch: Batch): Promise<Order
   throw new Error('Your wallet took it, and this service did not get it.')
 }
 
-interface Told {
-  /** 0 if the wallet does not tell, UNKNOWN_ID if it knows no such batch. */
-  code: number
-  hashes: string[]
-}
-
 interface Status {
   status?: unknown
   receipts?: Array<{ transactionHash?: unknown }>
@@ -183,54 +173,6 @@ async function told({ wallet }: Connection, id: string): Promise<Told> {
     const isUnknown = error instanceof WalletError && error.code === UNKNOWN_ID
     return { code: isUnknown ? UNKNOWN_ID : 0, hashes: [] }
   }
-}
-
-/**
- * `open`: it may still be sent. `has`: an order is it, and the wallet tells no end yet. `over`: the
- * order decides. `not sent`: it never will be. Or a sentence about what is not as quoted.
- */
-type Fate = 'open' | 'has' | 'over' | 'not sent' | { wrong: string }
-
-const ENDS: readonly string[] = ['confirmed', 'failed', 'cancelled']
-
-/** What became of a batch, by the service's orders and the wallet's words. */
-function fateOf(has: Swap[] | undefined, { code, hashes }: Told, isLate: boolean): Fate {
-  if (!has) return 'open'
-  if (code === UNKNOWN_ID) return has.length ? 'over' : isLate ? 'not sent' : 'open'
-  if (code < 200) {
-    const isOver = isLate && has.some(({ status }) => ENDS.includes(status))
-    return isOver ? 'over' : has.length ? 'has' : 'open'
-  }
-  const stray = hashes.find((hash) => !has.some(({ txHash }) => txHash?.toLowerCase() === hash))
-  if (stray) {
-    return {
-      wrong: `Your wallet says that it was transaction ${stray}. No order here is what it was asked for: your wallet may have sent it elsewhere, in public.`,
-    }
-  }
-  if (has.length) return 'over'
-  return code < 300 || code >= 600
-    ? { wrong: 'Your wallet says that it was done, and no order here is it.' }
-    : 'not sent'
-}
-
-/** What is told of an earlier question whose end is not known. */
-export interface Stuck {
-  text: string
-  isWrong: boolean
-  /** A person may say that they have looked. */
-  mayGoOn: boolean
-}
-
-const LOOK = 'Look in your wallet and in an explorer before you swap again.'
-const ASKED =
-  'Your wallet was asked for the swap in one transaction, and it is not known yet whether it sends that.'
-
-function stuckOf(batch: Batch | undefined, fate: Fate | undefined, seen: number): Stuck | undefined {
-  if (!batch || fate === 'has' || fate === undefined) return undefined
-  const left = Math.ceil((batch.until - seen) / 1_000)
-  const isWrong = typeof fate === 'object'
-  const end = isWrong || left <= 0 ? LOOK : `If no order appears here, it is refused in ${left} s. Until then no other swap is signed.`
-  return { text: `${isWrong ? fate.wrong : ASKED} ${end}`, isWrong, mayGoOn: isWrong || left <= 0 }
 }
 
 /** Follows what became of the last batch of an account, over reloads. */
