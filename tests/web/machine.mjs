@@ -12,6 +12,8 @@ const contents = `
   export * from './src/amounts'
   export * from './src/figures'
   export * from './src/ends'
+  export * from './src/fate'
+  export { cancelFaults } from '../clients/typescript/src/params'
   export { cardsOf, rowsOf } from './src/cards'
   export * from './src/refusals'
   export { kindWord } from './src/words'
@@ -42,6 +44,15 @@ function signed({ trade, step, wallet, settlers }) {
   }
 }
 
+/** What a wrap or unwrap hands to the wallet, or why nothing is. */
+function converted({ quote, operation, units }) {
+  try {
+    return page.conversionTransaction(quote, operation, BigInt(units))
+  } catch (error) {
+    return { refused: error.message }
+  }
+}
+
 /** The rows of orders: kind, and what was wrapped for it. */
 const rows = (orders) =>
   page
@@ -56,6 +67,7 @@ function answered({ call, given }) {
   if (call === 'steps') return page.stepsOf({ ...page.fresh('0.5'), ...given.trade }, given.canBatch)
   if (call === 'fees') return [page.mostFees(tradeOf(given), false), page.boundOf(tradeOf(given), false)]
   if (call === 'sign') return signed(given)
+  if (call === 'convert') return converted(given)
   if (call === 'calls') return page.callsOf(tradeOf(given), given.quote)
   if (call === 'rows') return rows(given)
   return page[call](...given)

@@ -186,3 +186,22 @@ def test_the_lock_file_names_no_registry() -> None:
         lock = json.loads((folder / "package-lock.json").read_text("utf-8"))
         assert lock["packages"]
         assert not [name for name, one in lock["packages"].items() if "resolved" in one]
+
+
+STYLES = (
+    SOURCES / "src" / "app.css",
+    ROOT / "src" / "quietswap" / "service" / "operator" / "assets" / "operator.css",
+    ROOT / "src" / "quietswap" / "service" / "server" / "docs.css",
+)
+
+
+@pytest.mark.parametrize("style", STYLES, ids=lambda path: path.name)
+def test_no_colour_depends_on_the_window(style: Path) -> None:
+    """`Page.looks` in tests/browser shows a state in each scheme once, in one of two windows."""
+    blocks = re.findall(
+        r"^@media \((?:min|max)-width[^{]*\{(.*?)^\}", style.read_text("utf-8"), re.S | re.M
+    )
+    rules = [rule for block in blocks for rule in re.findall(r"([^{}]+)\{([^{}]*)\}", block)]
+    assert rules
+    coloured = [names.strip() for names, body in rules if re.search(r"color|background", body)]
+    assert [names for names in coloured if "::" not in names] == []

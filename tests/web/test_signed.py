@@ -144,3 +144,54 @@ def test_the_fees_of_all_steps_are_named_as_certain_as_they_are() -> None:
     assert quoted == [str(swap + 7), "at most"]
     assert usual[1] == "usually at most"
     assert alone == [str(swap), "at most"]
+
+
+THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+PLAIN: Fields = {
+    "chainId": 1, "type": 2, "gasLimit": "50000", "maxFeePerGas": "2000000000",
+    "maxPriorityFeePerGas": "0", "nonce": 3, "value": "0", "data": "0x",
+}  # fmt: skip
+WRAP: Fields = {**PLAIN, "to": WETH.address, "value": "15", "data": "0xd0e30db0"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"to": THIEF}, "another contract than WETH"),
+        ({"data": "0xdeadbeef"}, "another call"),
+        ({"value": "900000000000000000000"}, "another value"),
+        ({"maxPriorityFeePerGas": "1"}, "a priority fee"),
+    ],
+)
+def test_a_wrap_that_is_another_transaction_is_not_signed(changes: Fields, fault: str) -> None:
+    def converted(params: Fields) -> Fields:
+        quote = {"operation": "wrap", "amountWei": "15"}
+        quote |= {"mevProtection": {"transactionParams": params}}
+        return {"call": "convert", "given": {"quote": quote, "operation": "wrap", "units": "15"}}
+
+    wrong, right = run(converted({**WRAP, **changes}), converted(WRAP))
+    assert wrong == {"refused": f"The transaction has {fault}. Nothing was sent."}
+    assert (right["to"], right["value"], right.get("nonce")) == (WETH.address, "15", None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"to": THIEF}, "another receiver than the wallet itself"),
+        ({"data": "0xdeadbeef"}, "calldata"),
+        ({"value": "1"}, "ETH to be sent along"),
+        ({"gasLimit": "20999"}, "a gas limit outside 21000 to 100000"),
+        ({"gasLimit": "100001"}, "a gas limit outside 21000 to 100000"),
+        ({"nonce": 999}, "nonce 999, not 3 as the order"),
+    ],
+)
+def test_a_cancel_that_is_another_transaction_has_its_fault(changes: Fields, fault: str) -> None:
+    wallet = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+    wrong, right = run(
+        *(
+            {"call": "cancelFaults", "given": [{**PLAIN, "to": wallet, **each}, wallet, 3]}
+            for each in (changes, {})
+        )
+    )
+    assert fault in wrong
+    assert right == []

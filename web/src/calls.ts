@@ -4,7 +4,7 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { get, now } from './api'
 import type { Connection } from './connection'
-import { CANNOT, type Fate, fateOf, stuckOf, type Swap, type Told, UNKNOWN_ID } from './fate'
+import { answerOf, type Capabilities, type Fate, fateOf, isAtomic, stuckOf, type Swap, type Told, UNKNOWN_ID } from './fate'
 import type { Quote } from './quote'
 import { remember, remembered } from './remembered'
 import type { Order } from './stream'
@@ -54,14 +54,12 @@ function pending(address: string | undefined): Batch | undefined {
 const keep = (address: string, batch: Batch | undefined): void =>
   remember(nameOf(address), batch ? JSON.stringify(batch) : '')
 
-type Capabilities = Record<string, { atomic?: { status?: unknown } } | undefined> | null
-
-/** Whether the wallet's account batches calls already; `ready` is one that would first change its code. */
+/** Whether the wallet's account batches calls already. */
 async function batches(connection: Connection): Promise<boolean> {
   const chain = hex(connection.session.chainId)
   const asked = [connection.address.toLowerCase(), [chain]]
   const found = await askSoon<Capabilities>(connection.wallet.provider, 'wallet_getCapabilities', asked).catch(() => null)
-  return (found?.[chain] ?? found?.['0x0'])?.atomic?.status === 'supported'
+  return isAtomic(found, chain)
 }
 
 /** The orders that a batch may have become; undefined if the service does not answer. */
@@ -123,13 +121,10 @@ async function once(connection: Connection, quote: Quote, calls: Calls, steps: S
     steps.signed?.()
   } catch (error) {
     // The service is the judge of what it has, whatever the wallet says.
-    const { code, message, isRejection } = error as WalletError
-    const has = await ordersOf(connection, batch)
-    if (!has?.length) {
-      if (isRejection || CANNOT.includes(code ?? 0)) keep(address, undefined)
-      if (CANNOT.includes(code ?? 0)) throw new CannotBatch(`The wallet says: ${sentence(message)}`)
-      throw error
-    }
+    const answer = answerOf(await ordersOf(connection, batch), error as WalletError)
+    if (answer === 'cannot' || answer === 'declined') keep(address, undefined)
+    if (answer === 'cannot') throw new CannotBatch(`The wallet says: ${sentence((error as WalletError).message)}`)
+    if (answer !== 'sent') throw error
   }
   return orderOfBatch(connection, batch)
 }

@@ -5,8 +5,28 @@ import type { Schemas } from './api'
 export type Swap = Schemas['HistoryItem']
 
 /** Answers of a wallet that has shown nothing: methods, parameters or capabilities it does not have. */
-export const CANNOT = [4100, 4200, -32601, -32602, 5700, 5710, 5740, 5750, 5760]
+const CANNOT = [4100, 4200, -32601, -32602, 5700, 5710, 5740, 5750, 5760]
 export const UNKNOWN_ID = 5730
+
+/**
+ * What an error of the wallet means. `sent`: the service has an order of it, whatever the wallet says. `cannot` and
+ * `declined`: nothing was sent. `unknown`: it may have been, or may still be.
+ */
+export function answerOf(
+  has: readonly unknown[] | undefined,
+  { code, isRejection }: { code?: number | undefined; isRejection?: boolean },
+): 'sent' | 'cannot' | 'declined' | 'unknown' {
+  if (has?.length) return 'sent'
+  if (CANNOT.includes(code ?? 0)) return 'cannot'
+  return isRejection ? 'declined' : 'unknown'
+}
+
+/** Capabilities by chain; `0x0` stands for each chain (EIP-5792). */
+export type Capabilities = Record<string, { atomic?: { status?: unknown } } | undefined> | null
+
+/** Whether an account batches calls already; `ready` is one that would first change its code. */
+export const isAtomic = (found: Capabilities, chain: string): boolean =>
+  (found?.[chain] ?? found?.['0x0'])?.atomic?.status === 'supported'
 
 export interface Told {
   /** 0 if the wallet does not tell, UNKNOWN_ID if it knows no such batch. */
