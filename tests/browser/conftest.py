@@ -10,12 +10,17 @@ from tests.e2e.conftest import Town, running_town
 from tests.spec.api_client import ApiClient
 
 
+QUIET = {"test_accessible", "test_docs", "test_first_visit", "test_hostile", "test_page_loads"}
+"""Modules with few swaps and no faults share one sandbox."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process runs all tests of a module: they share its sandbox."""
+    """One process runs all tests of a module, or of the quiet ones: they share its sandbox."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
+            group = "quiet" if item.path.stem in QUIET else item.path.name
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="package")
@@ -29,12 +34,22 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     found.close()
 
 
+@pytest.fixture(scope="package")
+def quiet_town(browser: Browser) -> Iterator[Town]:
+    """The sandbox of the quiet modules."""
+    with running_town("--block-time", "0.5") as found:
+        yield found
+
+
 @pytest.fixture(scope="module")
-def town(browser: Browser) -> Iterator[Town]:
+def town(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Town]:
     """One sandbox for the tests of a module; a test heals the faults it switches on.
 
     Each swap moves the prices of its pools, so more tests would trade far from the feeds' price.
     """
+    if request.path.stem in QUIET:
+        yield request.getfixturevalue("quiet_town")
+        return
     with running_town("--block-time", "0.5") as found:
         yield found
 

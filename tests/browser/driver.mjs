@@ -30,6 +30,9 @@ async function packagedChromium() {
  */
 const WITHOUT_A_GPU_PROCESS = ['--in-process-gpu', '--disable-gpu', '--disable-software-rasterizer']
 
+/** No page of a test lives for long enough to earn back what V8 spends on optimized code: a tenth of a visit. */
+const UNOPTIMIZED = '--js-flags=--no-opt --no-maglev'
+
 /**
  * Starts the installed Firefox that FIREFOX names, or the packaged Chromium, or an installed Chrome where that
  * cannot run.
@@ -48,7 +51,7 @@ async function start() {
       // not the package's `args`: they switch web security off
       return await chromium.launch({
         executablePath: await packagedChromium(),
-        args: ['--no-sandbox', '--enable-logging=stderr', '--log-level=2', ...WITHOUT_A_GPU_PROCESS],
+        args: ['--no-sandbox', '--enable-logging=stderr', '--log-level=2', UNOPTIMIZED, ...WITHOUT_A_GPU_PROCESS],
       })
     } catch (error) {
       reasons.push(`the packaged Chromium: ${error.message.split('\n')[0]}`)
@@ -68,7 +71,14 @@ const pages = new Map() // by name: { page, context, reports, hostile }
 const waiting = new Map() // wallet requests by number: resolve
 let asked = 0
 
-async function open({ name, wallets = [], width = 1280, height = 900, scheme = 'light', like }) {
+/** Runs before the scripts of a page: what its first document finds in the store of its origin. */
+function remember(memory) {
+  if (!location.protocol.startsWith('http') || sessionStorage.opened) return
+  sessionStorage.opened = 'yes'
+  Object.assign(localStorage, memory)
+}
+
+async function open({ name, wallets = [], width = 1280, height = 900, scheme = 'light', like, cookies, memory }) {
   const shared = like && pages.get(like)
   const context =
     shared?.context ??
@@ -78,6 +88,7 @@ async function open({ name, wallets = [], width = 1280, height = 900, scheme = '
       reducedMotion: 'reduce',
     }))
   context.setDefaultTimeout(PATIENCE_MS)
+  if (cookies) await context.addCookies(cookies)
   const page = await context.newPage()
   const entry = { page, context, reports: [] }
   pages.set(name, entry)
@@ -90,6 +101,7 @@ async function open({ name, wallets = [], width = 1280, height = 900, scheme = '
   )
   await page.exposeBinding('__report', (_source, text) => void entry.reports.push(text))
   await page.addInitScript(`(${injected.trim()})(${JSON.stringify(wallets)})`)
+  if (memory) await page.addInitScript(remember, memory)
   page.on('pageerror', (error) => entry.reports.push(`error: ${error.message}`))
   page.on('dialog', async (dialog) => {
     entry.reports.push(`dialog: ${dialog.message()}`)
@@ -211,7 +223,7 @@ const COMMANDS = {
   },
   overflow: ({ page }) =>
     page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth),
-  axe: async ({ page }, { rules }) => {
+  axe: async ({ page }, { within }) => {
     // as an injected script of the debugger: the page's policy stays on
     const session = await page.context().newCDPSession(page)
     const { result: own } = await session.send('Runtime.evaluate', { expression: 'typeof axe' })
@@ -219,7 +231,7 @@ const COMMANDS = {
       await session.send('Runtime.evaluate', { expression: axeSource, allowUnsafeEvalBlockedByCSP: true })
     const { result } = await session.send('Runtime.evaluate', {
       expression:
-        `axe.run(document, {resultTypes: ["violations"], runOnly: ${JSON.stringify(rules ?? undefined)}}).then(` +
+        `axe.run(${within ? JSON.stringify(within) : 'document'}, {resultTypes: ["violations"]}).then(` +
         'r => JSON.stringify(r.violations.map(v => ' +
         '({id: v.id, help: v.help, nodes: v.nodes.map(n => n.html.slice(0, 200))}))))',
       awaitPromise: true,

@@ -11,9 +11,9 @@ from tests.browser.steps import (
     approved,
     choose,
     confirmed,
-    private,
     quoted,
     sees_order,
+    set_up,
     signs,
     state,
 )
@@ -39,7 +39,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def test_a_swap(browser: Browser, town: Town, desk: ApiClient, width: int) -> None:
     wallet = HonestWallet(town, desk.wallet())
     before = desk.held(wallet.account, "USDC")
-    page = private(browser, town, wallet, width=width, height=740)
+    page = set_up(browser, town, wallet, width=width, height=740)
     quoted(page)
     page.see("At least", css(".least"))
     approved(page)
@@ -54,7 +54,7 @@ def test_a_swap(browser: Browser, town: Town, desk: ApiClient, width: int) -> No
 
 def test_a_sale_of_eth_over_a_reload(browser: Browser, town: Town, desk: ApiClient) -> None:
     wallet = HonestWallet(town, desk.wallet(tokens=0))
-    page = private(browser, town, wallet, width=360, height=740)
+    page = set_up(browser, town, wallet, width=360, height=740)
     choose(page, "Pay with", "ETH")
     quoted(page)
     state(page, "eth")
