@@ -147,13 +147,6 @@ class MisreportingBatches(BatchingWallet):
         return self.told(name, 200, [self.other])
 
 
-class AddingBatches(BatchingWallet):
-    """Adds a call to what it was given."""
-
-    def calls(self, wanted: Mapping[str, Any]) -> list[Call]:
-        return [*super().calls(wanted), ("0x" + "5e" * 20, 1, b"")]
-
-
 class WrappingMore(BatchingWallet):
     """Wraps one wei more than it was asked to."""
 

@@ -9,7 +9,6 @@ from tests.browser.browser import Browser, CannotRun, Page
 from tests.e2e.conftest import Town, running_town
 from tests.spec.api_client import ApiClient
 
-
 QUIET = {"test_accessible", "test_docs", "test_first_visit", "test_hostile", "test_page_loads"}
 """Modules with few swaps and no faults share one sandbox."""
 

@@ -1,10 +1,9 @@
-"""The page for people with disabilities: names, and no sideways scroll in any window."""
+"""The page in any window: no sideways scroll."""
 
 from tests.browser.browser import Browser, Page
 from tests.browser.locators import role
 from tests.browser.steps import (
     CONFIRM,
-    GO,
     REVIEW,
     allowed,
     private,
@@ -31,13 +30,3 @@ def fits(page: Page) -> None:
     for width in (320, 360, 420, 600, 1000, 1920):
         page.look(width)
         assert page.overflow() <= 0, width
-
-
-def test_controls_have_their_names(browser: Browser, town: Town, desk: ApiClient) -> None:
-    page = private(browser, town, HonestWallet(town, allowed(desk)))
-    quoted(page)
-    assert page.count(["label", "You pay"]) == 1
-    for name in ("^Pay with: WETH", "^Receive: USDC", "^Slippage 0.5 %", REVIEW):
-        assert page.count(role("button", name)) == 1, name
-    assert page.count(GO) == 1, "one primary button"
-    page.close()

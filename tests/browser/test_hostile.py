@@ -26,8 +26,7 @@ HTML = (
     "<iframe srcdoc='<script>parent.__ran()</script>'></iframe>\"'><a href=javascript:__ran()>x</a>"
 )
 BIDI = "\u202eCSDU\u202c \u2066\u200f\u0000\u0007\u2028\ufeff"
-LONG = "W" * 10_000
-JAVASCRIPT = "javascript:__ran()"
+LONG = "javascript:__ran()//" + "W" * 10_000
 NEEDED = (
     "^(address|orderId|userAddress|status|kind|outcome|source|type|id|wallets|warnings|level|cause)$"
     "|^=(0x[0-9a-fA-F]*|-?[0-9.]+)$|^=http://127"
@@ -38,7 +37,7 @@ NEEDED = (
 DONE = css(".hist summary[data-kind=swap][data-status=confirmed]")
 
 
-@pytest.mark.parametrize("text", [HTML, BIDI, LONG, JAVASCRIPT], ids=["html", "bidi", "long", "js"])
+@pytest.mark.parametrize("text", [BIDI + HTML, LONG], ids=["html", "long"])
 def test_hostile_texts_in_every_answer(
     browser: Browser, town: Town, desk: ApiClient, text: str
 ) -> None:

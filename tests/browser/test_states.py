@@ -138,6 +138,7 @@ def test_the_way_to_a_swap(browser: Browser, town: Town, desk: ApiClient) -> Non
         fits(page)
     approved(page, "1.5")
     seen(page, "ready")
+    fits(page)
     facts = page.text(css("[aria-label='This swap']"))
     assert len(re.findall(r"−0\.\d\d %", facts)) == 2, "what is less for the person has a minus"
     page.click("button", REVIEW)
@@ -202,6 +203,8 @@ def test_what_stands_in_the_way(browser: Browser, town: Town, desk: ApiClient) -
     page = private(browser, town, HonestWallet(town, owes_a_reset(desk)))
     slippage(page, "5")
     quoted(page)
+    page.see("You may lose 5.00 %", css(".loss"))
+    page.see("The price may fall by this much before the swap fails.", css(".loss"))
     page.see("Confirm the loss to go on", GO)
     assert page.count(css(".least.flat")) == 1
     seen(page, "guard")
@@ -211,6 +214,7 @@ def test_what_stands_in_the_way(browser: Browser, town: Town, desk: ApiClient) -
     town.fault("backup_relay", "down")
     try:
         page.wait(css(".banner[role=alert]"))
+        page.see("The private relay does not answer", FAULT)
         page.see("Waiting for the private relay…", GO)
         seen(page, "down")
         fits(page, below_a_banner=True)

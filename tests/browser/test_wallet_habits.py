@@ -117,7 +117,8 @@ def test_a_person_who_declines(browser: Browser, town: Town, desk: ApiClient) ->
     page.wait(PRIVATE)
     quoted(page)
     signs(page)
-    page.see(DECLINED, FAULT)
+    page.see(DECLINED, css("dialog [role=alert]"))
+    state(page, "review")
     assert wallet.sent == []
     wallet.declines.clear()
     page.click("button", CONFIRM)
