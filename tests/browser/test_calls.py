@@ -21,7 +21,6 @@ from tests.browser.keyboard import tab_to
 from tests.browser.locators import css, role
 from tests.browser.steps import (
     CONFIRM,
-    DECLINED,
     FAULT,
     GO,
     PRIVATE,
@@ -162,23 +161,6 @@ def test_a_wallet_that_says_it_can_and_cannot(
     assert page.call("evaluate", expression=KEPT) == []
     assert wallet.sent == []
     in_two_steps(page, wallet, desk)
-
-
-def test_a_person_who_declines_can_be_asked_again(
-    browser: Browser, town: Town, desk: ApiClient
-) -> None:
-    wallet = FailingBatches(town, delegated_account(desk))
-    wallet.code = REJECTED
-    page = offered(browser, town, wallet)
-    confirms(page)
-    page.see(DECLINED, FAULT)
-    assert page.is_enabled("button", CONFIRM)
-    assert UNKNOWN not in page.text()
-    page.press("Escape")
-    page.click("button", "In separate steps instead")
-    page.wait(role("button", APPROVE))
-    assert wallet.sent == []
-    page.close()
 
 
 def test_an_equal_swap_by_another_door_is_not_the_batch(
