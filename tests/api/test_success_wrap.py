@@ -183,18 +183,24 @@ async def test_times_are_iso_8601_with_milliseconds_and_z(
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "attempts", "told"),
     [
-        (OrderStatus.PENDING, "pending"),
-        (OrderStatus.SUBMITTED, "submitted"),
-        (OrderStatus.MINING, "submitted"),
-        (OrderStatus.CONFIRMED, "submitted"),
+        (OrderStatus.PENDING, 1, "pending"),
+        (OrderStatus.SUBMITTED, 1, "submitted"),
+        (OrderStatus.MINING, 1, "submitted"),
+        (OrderStatus.CONFIRMED, 1, "submitted"),
+        (OrderStatus.CONFIRMED, 0, "confirmed"),
     ],
 )
 async def test_a_repeated_wrap_order_hears_the_first_answer_again(
-    client: httpx.AsyncClient, inside: ScriptedUseCases, status: OrderStatus, told: str
+    client: httpx.AsyncClient,
+    inside: ScriptedUseCases,
+    status: OrderStatus,
+    attempts: int,
+    told: str,
 ) -> None:
-    inside.order = replace(inside.order, status=status)
+    """An adopted one, which was never sent from here, has the state of the chain."""
+    inside.order = replace(inside.order, status=status, attempts=attempts)
     answer = await requests.ask(client, requests.WRAP_ORDER)
     assert answer.json()["data"]["order"]["status"] == told
 
