@@ -140,7 +140,7 @@ def test_a_minimum_without_a_route_is_named(desk: ApiClient) -> None:
     assert f"has a minimum of minBuyAmount {goal}: " in answer["message"]
 
 
-@pytest.mark.parametrize("text", ["0", "1.5", str(2**256)])
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "x", str(2**256)])
 def test_a_minimum_follows_the_rules_of_amounts(desk: ApiClient, text: str) -> None:
     query = ask(desk.wallet(), TOKENS["WETH"], TOKENS["USDC"]) | {"minBuyAmount": text}
     answer = refused(desk.api.get(PATH, params=query), 400, "INVALID_AMOUNT")
