@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,6 @@ from tests.patient import open_database
 from tests.reports.proxy import Calls, RpcProxy, proxy
 from tests.reports.relay_cases import CASES, RelayCase
 from tests.spec.api_client import ApiClient
-from tests.spec.wire import refused
 from tests.waiting import WITHIN_S, wait_until
 
 pytestmark = pytest.mark.xdist_group("readiness")
@@ -231,35 +230,19 @@ def test_a_database_or_a_redis_that_is_away_is_named(town: Town, tmp_path: Path)
     postgres.close()
 
 
-@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
-def test_missing_tables_are_named(
-    town: Town, tmp_path: Path, postgres: PostgresCluster, dialect: str
-) -> None:
-    """A restore is under way: neither the readiness check nor a request has a fault of its own."""
-    url = f"sqlite:///{tmp_path / 'away.sqlite3'}"
-    if dialect == "postgresql":
-        url = asyncio.run(postgres.migrated())
-    status, wrap, unknown = "/api/v1/mev/orders/ord_1", "/api/v1/mev/wrap/quote", "qs_" + "6" * 32
+def test_missing_tables_are_named(town: Town, tmp_path: Path, postgres: PostgresCluster) -> None:
+    """A restore is under way: it is no failure of the readiness check itself."""
+    url = asyncio.run(postgres.migrated())
     with serving(town, tmp_path, STORAGE__URL=url) as served:
-        api = served.town.api
-        requests: dict[str, Callable[[], httpx.Response]] = {
-            "orders": lambda: api.get(status),
-            "quotes": lambda: api.post(wrap, json=WRAP),
-            "api_keys": lambda: api.get(status, headers={"X-API-Key": unknown}),
-            "clients": lambda: api.get(status, headers={"X-API-Key": unknown}),
-            "client_usage": lambda: api.post(wrap, json=WRAP),
-        }
-        for table, request in requests.items():
+        for table in ("orders", "quotes", "api_keys", "clients", "client_usage"):
             asyncio.run(_renamed(url, table, "away"))
             try:
-                ready_status, checks = ready(api)
+                status, checks = ready(served.town.api)
                 said = checks["database"]
-                assert (ready_status, "run quietswap migrate" in said) == (503, True), checks
-                told = refused(request(), 503, "SERVICE_UNAVAILABLE")
-                assert told["message"] == "the database lacks the tables of this release", table
+                assert (status, "run quietswap migrate" in said) == (503, True), (table, checks)
             finally:
                 asyncio.run(_renamed(url, "away", table))
-        becomes_ready(api)
+        becomes_ready(served.town.api)
 
 
 async def _renamed(url: str, table: str, name: str) -> None:

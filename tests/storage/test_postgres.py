@@ -197,8 +197,8 @@ async def test_a_cancelled_transaction_leaves_no_trace(storage: Storage) -> None
 
 
 async def test_our_own_fault_is_not_the_databases(storage: Storage) -> None:
-    with pytest.raises(asyncpg.PostgresSyntaxError):
-        await storage.database.fetch("SELECT * FROM")
+    with pytest.raises(asyncpg.UndefinedTableError):
+        await storage.database.fetch("SELECT * FROM nowhere")
     with pytest.raises(asyncpg.DataError, match="expected str"):
         await storage.database.fetch("SELECT 1 FROM orders WHERE order_id = ?", 5)
     with pytest.raises(asyncpg.InterfaceError, match="expects 1 argument"):

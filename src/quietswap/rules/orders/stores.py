@@ -15,17 +15,6 @@ class StoreUnavailable(Exception):
     for_caller = "the database does not answer"
 
 
-class TablesMissing(StoreUnavailable):
-    """It lacks tables or columns of this release, as an empty database or one amid a restore."""
-
-    for_caller = "the database lacks the tables of this release"
-
-    def __init__(self, fault: str) -> None:
-        super().__init__(
-            f"the tables are not those of this release ({fault}): run quietswap migrate"
-        )
-
-
 class DuplicateTransaction(Exception):
     """`order` with this transaction hash is already stored."""
 

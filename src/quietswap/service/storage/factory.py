@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from quietswap.rules.orders.stores import LeaderLock, RateStore, StoreUnavailable, TablesMissing
+from quietswap.rules.orders.stores import LeaderLock, RateStore, StoreUnavailable
 from quietswap.service.base.clock import Clock
 from quietswap.service.storage import migrate
 from quietswap.service.storage.api_keys import KeyStore
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from quietswap.service.storage.redis_rate_limits import RedisRateStore
 
 _PROBES = {
-    "postgresql": "UPDATE orders SET version = version WHERE 1 = 0",
+    "postgresql": """
+UPDATE orders SET version = version WHERE 1 = 0 AND EXISTS (
+  SELECT 1 FROM api_keys, clients, client_limits, client_usage, quotes, order_bytes, order_counts,
+    order_events, events, event_counters
+)
+""",
     "sqlite": "PRAGMA user_version = 0",
 }
-"""Writes that change nothing. PostgreSQL's is refused by a standby, a read-only database and a role
-without rights, as other writes. SQLite's writes a page, which a full disk refuses: an UPDATE to the
-same value writes none.
+"""Writes that change nothing. PostgreSQL's is refused by a standby, a read-only database, a role
+without rights, and where a table is missing that each client needs. SQLite's writes a page, which a
+full disk refuses: an UPDATE to the same value writes none.
 """
-_TABLES = """
-SELECT 1 FROM orders, api_keys, clients, client_limits, client_usage, quotes, order_bytes,
-  order_counts, order_events, events, event_counters WHERE 1 = 0
-"""
-"""Reads no row, and is refused where a table is missing that each client needs."""
 PATIENCE_S = 3.0
 """Time limit of a database call in seconds, after which it raises StoreUnavailable."""
 LOCK_PATIENCE_S = 2.0
@@ -110,11 +110,12 @@ class Storage:
         """Check that the database accepts writes. Raises StoreUnavailable."""
         try:
             await self.database.change(_PROBES[self.database.dialect], durable=False)
-            await self.database.fetch(_TABLES)
         except StoreUnavailable:
             raise
         except Exception as error:
-            raise TablesMissing(type(error).__name__) from error
+            kind = type(error).__name__
+            text = f"the tables are not those of this release ({kind}): run quietswap migrate"
+            raise StoreUnavailable(text) from error
 
     async def ping_all(self) -> None:
         """Check that database and Redis accept writes. Raises StoreUnavailable."""

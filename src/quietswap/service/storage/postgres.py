@@ -15,7 +15,7 @@ from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]
 
-from quietswap.rules.orders.stores import StoreUnavailable, TablesMissing
+from quietswap.rules.orders.stores import StoreUnavailable
 from quietswap.service.storage.database import Body, LockTimeout, Row, T, Value, numbered
 
 _CLOSE_WITHIN_S = 5.0
@@ -28,11 +28,8 @@ _CUT = (
     asyncpg.PostgresConnectionError,
     asyncpg.InternalClientError,  # the server ended the session between two messages of one call
 )
-_MISSING = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
-"""Another database than this release has made: empty, of an older schema, or amid a restore."""
 AWAY = (
     *_CUT,
-    *_MISSING,
     asyncpg.TargetServerAttributeNotMatched,  # no primary among the hosts of the URL
     asyncpg.OperatorInterventionError,  # shutting down, starting up, statement_timeout
     asyncpg.InsufficientResourcesError,  # disk full, too many connections
@@ -230,8 +227,6 @@ class PostgresDatabase:
                 raise
             if isinstance(error, asyncpg.LockNotAvailableError):
                 raise LockTimeout(_told(error)) from error
-            if isinstance(error, _MISSING):
-                raise TablesMissing(type(error).__name__) from error
             raise StoreUnavailable(_told(error)) from error
         except asyncpg.InterfaceError as error:
             if not self._pool.is_closing():

@@ -3,11 +3,10 @@
 import sqlite3
 from pathlib import Path
 
-from quietswap.rules.orders.stores import StoreUnavailable, TablesMissing
+from quietswap.rules.orders.stores import StoreUnavailable
 
 _LOGIC = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH}
 """Primary result codes of faults in our SQL (https://www.sqlite.org/rescode.html)."""
-_MISSING = ("no such table", "no such column", "has no column named")
 
 
 _CACHE_KIB = 4 * 1024
@@ -30,11 +29,7 @@ def is_locked(error: sqlite3.Error) -> bool:
 
 
 def translated(error: sqlite3.Error) -> Exception:
-    """Return StoreUnavailable for an error of file, disk or schema; another fault of our SQL
-    unchanged.
-    """
-    if any(words in str(error) for words in _MISSING):
-        return TablesMissing(str(error))
+    """Return StoreUnavailable for an error of file or disk; return a fault of our SQL unchanged."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None or code & 0xFF in _LOGIC:
         return error

@@ -88,6 +88,6 @@ class SqliteLoopWriter:
 
 def _known(error: sqlite3.Error) -> Exception:
     domain_error = translated(error)
-    if type(domain_error) is StoreUnavailable:
+    if isinstance(domain_error, StoreUnavailable):
         return StoreUnavailable(f"SQLite did not commit: {error}")
     return domain_error
