@@ -99,34 +99,6 @@ def _at(wallet: LocalAccount, wrap: Signed, nonce: int) -> Signed:
     return Signed(wrap.quote, raw, wrap_body(wrap.quote, raw))
 
 
-def test_a_quote_wraps_once_at_whatever_nonce(desk: ApiClient) -> None:
-    """It was signed for one amount: a repeat with the next nonce would wrap it twice."""
-    wallet = desk.wallet()
-    first = desk.wrap(wallet)
-    again = _at(wallet, first, 1)
-    with desk.no_blocks():
-        tx_hash = data(desk.submit_wrap(first))["order"]["txHash"]
-        told = refused(desk.submit_wrap(again), 422, "VALIDATION_ERROR")
-        assert told["details"]["reason"] == "QUOTE_USED"
-    desk.until(lambda: desk.rpc("eth_getTransactionReceipt", tx_hash))
-    refused(desk.submit_wrap(again), 422, "VALIDATION_ERROR")
-    assert balances(desk, wallet.address)[1] == WETH.units(1000) + 3 * ETHER // 2
-
-
-def test_equal_quotes_without_their_ids_wrap_once_each(desk: ApiClient) -> None:
-    wallet = desk.wallet()
-    with desk.no_blocks():
-        first = desk.wrap(wallet)
-        second = _at(wallet, desk.wrap(wallet), 1)
-        third = _at(wallet, first, 2)
-        for wrap in (first, second, third):
-            del wrap.body["quoteId"]
-        data(desk.submit_wrap(first))
-        data(desk.submit_wrap(second))
-        told = refused(desk.submit_wrap(third), 422, "VALIDATION_ERROR")
-        assert told["details"]["reason"] == "QUOTE_USED"
-
-
 def test_what_holds_a_nonce_is_named(desk: ApiClient) -> None:
     """No block has used it: "too low, 0 instead of 0" would contradict itself."""
     wallet = desk.wallet()

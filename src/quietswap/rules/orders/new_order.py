@@ -78,7 +78,7 @@ class PlannedOrder:
     usd_cents: int | None = None
     """Value of a swap, as its quote says; None if no price was known."""
     quote_id: str | None = None
-    """The quote of a swap or a wrap: one quote is spent at one nonce."""
+    """The quote of a swap: one quote is spent at one nonce."""
 
 
 def planned_order(quote: IssuedQuote) -> PlannedOrder:
@@ -91,7 +91,7 @@ def planned_order(quote: IssuedQuote) -> PlannedOrder:
         share_mode=quote.share_mode,
         source=getattr(quote.terms, "source", None),
         usd_cents=quote.terms.usd_cents,
-        quote_id=None if quote.kind is QuoteKind.CANCEL else quote.quote_id,
+        quote_id=quote.quote_id if quote.kind is QuoteKind.SWAP else None,
     )
 
 

@@ -211,7 +211,7 @@ class Order:
     usd_cents: int | None = None
     """Value of a swap when it was quoted, None if no price was known."""
     quote_id: str | None = None
-    """The quote that a swap or a wrap spends; None for other orders and those of older releases."""
+    """The quote that a swap spends; None for other orders and those of older releases."""
     relay_answer: str | None = None
     """The words of a relay whose last answer did not take it: foreign text, made harmless. None
     once a block has it."""

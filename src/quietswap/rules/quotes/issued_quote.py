@@ -3,7 +3,7 @@
 Amounts in smallest units (wei for ETH), times in Unix ms.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -104,8 +104,6 @@ class IssuedQuote:
     valid_until_ms: int
     metadata: dict[str, Any]
     terms: OrderTerms
-    used_nonce: int | None = field(default=None, compare=False)
-    """The nonce at which it was spent, as stored when it was read."""
 
     @property
     def kind(self) -> QuoteKind:

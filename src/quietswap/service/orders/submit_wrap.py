@@ -122,13 +122,9 @@ class SubmitWrap:
     async def _issued(
         self, key: ApiKey, signed: SignedTransaction, quote_id: str | None
     ) -> Sequence[IssuedQuote]:
-        """Return the quotes to compare with: only the named one if there is a name.
-
-        Without a name, equal quotes are spent one after the other.
-        """
+        """Return the quotes to compare with: only the named one if there is a name."""
         if quote_id is None:
-            issued = await self._core.issued(key, QuoteKind.WRAP, signed)
-            return [one for one in issued if one.used_nonce in (None, signed.nonce)] or issued
+            return await self._core.issued(key, QuoteKind.WRAP, signed)
         named = await self._core.quotes.by_id(key.client_id, quote_id)
         if named is None or named.kind is not QuoteKind.WRAP:
             field = {"field": "quoteId", "expected": "an issued quote", "provided": quote_id}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.orders.order import Order
 from quietswap.rules.orders.wallet_transaction import quote_used
 from quietswap.service.storage.client_usage import admit_order
 from quietswap.service.storage.database import Transaction
@@ -16,19 +16,14 @@ OPEN = "status IN ('pending', 'submitted', 'mining')"
 AT_LARGE = "watched = 1 AND failure_code IN ('REFUSED', 'EXPIRED')"
 _MAY_PAY = f"{_OF} AND {OPEN} UNION ALL {_OF} AND {AT_LARGE}"
 """Orders at a nonce that may still be mined. A decided or unsent one pays no more."""
-_WRAPS = f"""
-SELECT 1 FROM orders WHERE wallet = ? AND nonce = ? AND client_id = ? AND kind = 'wrap'
-  AND quote_id = ? AND ({OPEN} OR ({AT_LARGE}) OR status = 'confirmed')
-"""  # noqa: S608
-"""Nothing but its quote limits how often the same wrap is made: one that was mined counts, too."""
 _TAKE_AGAIN = "UPDATE quotes SET used_nonce = ? WHERE quote_id = ?"
 
 
 async def admit(transaction: Transaction, order: Order, spends: Sequence[str]) -> None:
     """Take the order's quote and those of `spends`, and count the order for its client's limits.
 
-    Raises ValidationError (QUOTE_USED) if an order at another nonce may still pay a quote, or made
-    its wrap, and the errors of the limits. What a block has already is refused by no quote.
+    Raises ValidationError (QUOTE_USED) if an order at another nonce may still pay a quote, and the
+    errors of the limits.
     """
     own = () if order.quote_id is None else (order.quote_id,)
     for quote_id in sorted({*own, *spends}):  # in one order, so that no two wait for each other
@@ -36,10 +31,7 @@ async def admit(transaction: Transaction, order: Order, spends: Sequence[str]) -
         if not rows or rows[0][0] == str(order.nonce):
             continue
         at = (order.wallet, rows[0][0], order.client_id)
-        is_wrap = order.kind is OrderKind.WRAP
-        earlier = (_WRAPS, *at, quote_id) if is_wrap else (_MAY_PAY, *at, *at)
-        is_to_be_sent = order.status is OrderStatus.PENDING
-        if is_to_be_sent and await transaction.fetch(*earlier):
+        if await transaction.fetch(_MAY_PAY, *at, *at):
             raise quote_used(int(rows[0][0]), order.nonce)
         await transaction.fetch(_TAKE_AGAIN, str(order.nonce), quote_id)
     await admit_order(transaction, order)

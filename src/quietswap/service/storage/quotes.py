@@ -45,7 +45,7 @@ WITH unlimited AS ({UNLIMITED}), used AS ({USE_OF_UNLIMITED})
 """  # noqa: S608
 """PostgreSQL's statement for a client without limits: one round trip instead of four. It writes
 nothing if the client has limits."""
-_SELECT = f"SELECT {_COLUMNS}, used_nonce FROM quotes WHERE "  # noqa: S608
+_SELECT = f"SELECT {_COLUMNS} FROM quotes WHERE "  # noqa: S608
 _NEWEST = " ORDER BY issued_at_ms DESC, quote_id DESC LIMIT ?"
 
 
@@ -152,7 +152,7 @@ def quote_values(quote: IssuedQuote) -> tuple[Value, ...]:
 
 def _quote(row: Row) -> IssuedQuote:
     identity, kind, client_id, wallet, target, data, value, gas_limit, max_fee, nonce, *rest = row
-    endpoint_type, share_mode, tier, issued_at_ms, valid_until_ms, metadata, terms, used_at = rest
+    endpoint_type, share_mode, tier, issued_at_ms, valid_until_ms, metadata, terms = rest
     return IssuedQuote(
         quote_id=identity,
         client_id=client_id,
@@ -172,7 +172,6 @@ def _quote(row: Row) -> IssuedQuote:
         valid_until_ms=valid_until_ms,
         metadata=msgspec.json.decode(metadata),
         terms=terms_of(QuoteKind(kind), terms),
-        used_nonce=None if used_at is None else int(used_at),
     )
 
 

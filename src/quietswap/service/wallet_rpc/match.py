@@ -290,7 +290,7 @@ def _plan_like(order: Order, *, is_cancel: bool = False) -> PlannedOrder:
         share_mode=order.share_mode,
         source=order.source if is_swap else None,
         usd_cents=order.usd_cents if is_swap else None,
-        quote_id=None if is_cancel else order.quote_id,
+        quote_id=order.quote_id if is_swap else None,
     )
 
 
