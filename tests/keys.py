@@ -2,15 +2,19 @@
 
 import asyncio
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from quietswap.service.base.clock import SystemClock
 from quietswap.service.clients import credentials
 from quietswap.service.server.settings import load
 from quietswap.service.storage.database_urls import missing_file
 from tests.patient import open_storage
+
+T = TypeVar("T")
 
 
 def new_key(variables: Mapping[str, str], name: str = "default") -> str:
@@ -26,7 +30,13 @@ def issue_key(url: str, name: str = "default") -> str:
     """
     if file := missing_file(url):
         file.write_bytes(_new_database())
-    return asyncio.run(_added(url, name))
+    return _run(_added(url, name))
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of `work`, also within a test that runs an event loop itself."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, work).result()
 
 
 async def _added(url: str, name: str) -> str:
@@ -50,5 +60,5 @@ def _new_database() -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "new.sqlite3"
-        asyncio.run(migrate(file))
+        _run(migrate(file))
         return file.read_bytes()

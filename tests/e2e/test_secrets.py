@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from quietswap.sandbox.ports import free_port
 from quietswap.service.server.settings import BadSettings, load, secret_origins
 from tests.e2e.test_settings import NODE, check
 
@@ -135,6 +136,8 @@ def test_check_shows_where_each_comes_from_and_never_its_value(folder: Path) -> 
     path = settings_file(
         folder,
         f"""
+        [server]
+        port = {free_port()}
         [source.zeroex]
         api_key = "file:{folder}/zeroex"
         [node]
