@@ -176,7 +176,7 @@ async def test_what_has_expired_may_be_mined_so_it_may_be_cancelled(desk: Desk) 
 async def test_a_used_nonce_is_too_late(desk: Desk) -> None:
     order = await swapped(desk)
     quote = await desk.cancel.issue(KEY, order.order_id)
-    desk.chain.facts = desk.chain.facts.__class__(1, 8, 10**19, 0, 0)
+    desk.chain.facts = replace(desk.chain.facts, nonce=8, eth_balance=10**19)
     error = await refused(desk, submission(quote), NonceTooLow)
     assert error.details == {"provided": 7, "expected": 8}
     assert "in a block already" in (error.suggestion or "")

@@ -222,7 +222,7 @@ async def test_the_chain_is_asked_once_before_anything_is_stored(
     desk.chain.facts = replace(desk.chain.facts, **facts)
     error = await refused(desk, kind=kind)
     assert error.details.items() >= details.items()
-    asked = {"wallet": 1} | ({"receipts": 1} if kind is NonceTooLow else {})
+    asked = {"wallet": 1} | ({"receipts": 1, "block": 2} if kind is NonceTooLow else {})
     assert desk.chain.calls == asked
     assert await desk.storage.orders.by_hash(HASH) is None
     assert desk.relay.sent == []
@@ -282,9 +282,19 @@ async def test_bytes_of_a_block_become_an_order_whatever_is_over_by_now(
         await desk.swap(KEY, submission)
 
 
-async def test_a_used_nonce_is_no_verdict_while_the_receipt_cannot_be_read(desk: Desk) -> None:
-    desk.chain.facts = replace(desk.chain.facts, nonce=8)
-    desk.chain.unreadable.add(HASH)
+@pytest.mark.parametrize("receipt", ["unreadable", "not yet there", "of a node that lags"])
+async def test_a_used_nonce_is_no_verdict_while_the_receipt_is_not_there(
+    desk: Desk, receipt: str
+) -> None:
+    """The row was lost, and these bytes used the nonce: a caller who signs again swaps twice."""
+    if receipt == "unreadable":
+        desk.chain.unreadable.add(HASH)
+    if receipt == "not yet there":
+        desk.chain.mine(Tx(HASH, decode(sign()).sender, 7))
+        desk.chain.hidden.add(HASH)
+    head = desk.chain.blocks[-1].number + (receipt == "of a node that lags")
+    desk.chain.facts = replace(desk.chain.facts, nonce=8, head=head)
     error = await refused(desk, kind=ProviderUnavailable)
     assert error.details == {"reason": "NODE_UNAVAILABLE"}
+    assert "Post the same transaction again" in error.suggestion
     assert await desk.storage.orders.by_hash(HASH) is None

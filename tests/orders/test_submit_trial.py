@@ -1,10 +1,11 @@
 """A signed swap is run before it is sent: what would fail is refused, and leaves no trace."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
-from quietswap.rules.chain.records import DryRun, WalletSnapshot
+from quietswap.rules.chain.records import DryRun
 from quietswap.rules.errors.requests import NonceTooLow, ValidationError
 from quietswap.service.relays.answers import RelayOutcome
 from tests.orders.submitting import KEY, Desk, open_desk, swap_submission
@@ -61,7 +62,7 @@ async def test_a_node_that_cannot_tell_holds_nothing_back_and_the_diary_says_so(
 
 async def test_the_wallets_figures_come_first(desk: Desk) -> None:
     desk.chain.dry_run = DryRun(False, reason="STF")
-    desk.chain.facts = WalletSnapshot(1, 8, 10**19, 10**19, 10**19)
+    desk.chain.facts = replace(desk.chain.facts, nonce=8)
     with pytest.raises(NonceTooLow):
         await desk.swap(KEY, swap_submission())
 

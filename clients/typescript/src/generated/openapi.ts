@@ -2769,7 +2769,7 @@ export interface components {
             txHash?: string;
             /** @description Always true: whatever the error says, the transaction may still be mined or is */
             mayBeMined?: boolean;
-            /** @description NOT_SENT: the relay did not get the transaction. STORE_UNAVAILABLE: unknown; post the same bytes again. HAD_IT_BEFORE: the relay got an earlier post of the same bytes. NODE_UNAVAILABLE, OVERLOADED: nothing was sent */
+            /** @description NOT_SENT: the relay did not get the transaction. STORE_UNAVAILABLE: unknown; post the same bytes again. HAD_IT_BEFORE: the relay got an earlier post of the same bytes. NODE_UNAVAILABLE: this post sent nothing; post the same bytes again. OVERLOADED: nothing was sent */
             reason: string;
         };
         /** @description Error PROVIDER_UNAVAILABLE */

@@ -183,7 +183,8 @@ class ProviderUnavailableDetails(PossiblyMined, frozen=True, kw_only=True):
         doc(
             "NOT_SENT: the relay did not get the transaction. STORE_UNAVAILABLE: unknown; post "
             "the same bytes again. HAD_IT_BEFORE: the relay got an earlier post of the same bytes. "
-            "NODE_UNAVAILABLE, OVERLOADED: nothing was sent"
+            "NODE_UNAVAILABLE: this post sent nothing; post the same bytes again. "
+            "OVERLOADED: nothing was sent"
         ),
     ] = ""
 

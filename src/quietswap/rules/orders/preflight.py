@@ -111,10 +111,18 @@ def node_required() -> Iterator[None]:
     try:
         yield
     except NodeUnavailable as error:
-        raise ProviderUnavailable(
-            f"{error.for_caller}, so the transaction could not be checked",
-            reason="NODE_UNAVAILABLE",
-        ) from error
+        text = f"{error.for_caller}, so the transaction could not be checked"
+        raise node_unavailable(text) from error
+
+
+def node_unavailable(message: str) -> ProviderUnavailable:
+    """Return the error of a transaction that was not sent because a node did not tell enough.
+
+    An earlier post may have sent the same bytes, and they may be mined: another signature would be
+    executed beside them.
+    """
+    advice = "This post sent nothing. Post the same transaction again in a few seconds."
+    return ProviderUnavailable(message, advice, reason="NODE_UNAVAILABLE")
 
 
 async def _read(

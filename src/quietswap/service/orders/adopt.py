@@ -5,13 +5,15 @@ its transaction is mined. A refusal ("nonce 7 is used", "the quote expired") wou
 was not executed, and a caller who signs again swaps twice.
 """
 
+import asyncio
 from dataclasses import replace
 
-from quietswap.rules.chain.records import ChainReader, NodeUnavailable, Receipt
-from quietswap.rules.errors.base import ProviderUnavailable, RequestError
+from quietswap.rules.chain.records import ChainReader, NodeBehind, NodeUnavailable, Receipt
+from quietswap.rules.errors.base import RequestError
 from quietswap.rules.errors.requests import NonceTooLow
 from quietswap.rules.orders.new_order import OrderTimeouts, PlannedOrder, new_pending_order
 from quietswap.rules.orders.order import Order, OrderKind, OrderStatus
+from quietswap.rules.orders.preflight import node_unavailable
 from quietswap.rules.orders.wallet_transaction import (
     is_empty_self_transfer,
     plain_trade,
@@ -30,19 +32,34 @@ async def mined_receipt(
     Raises `refusal` if no block has the bytes. If the node cannot tell, raises `refusal` as well,
     but ProviderUnavailable instead of NonceTooLow: these bytes may be what used the nonce.
     """
+    is_nonce = isinstance(refusal, NonceTooLow)
     try:
-        receipts = await chain.receipts([signed.hash])
-    except NodeUnavailable:
-        receipts = {}
-    if signed.hash not in receipts and isinstance(refusal, NonceTooLow):
-        raise ProviderUnavailable(
-            "its nonce is used, and the Ethereum node does not say whether by this transaction",
-            reason="NODE_UNAVAILABLE",
+        receipt = (await chain.receipts([signed.hash]))[signed.hash]
+        if receipt is None and is_nonce and await _is_newly_mined(chain, signed.hash):
+            raise NodeUnavailable("it has the block of a transaction, and not yet its receipt")
+    except (NodeUnavailable, KeyError):  # a receipt that cannot be read is left out
+        if not is_nonce:
+            raise refusal from None
+        raise node_unavailable(
+            "its nonce is used, and the Ethereum node does not say whether by this transaction"
         ) from refusal
-    receipt = receipts.get(signed.hash)
     if receipt is None:
         raise refusal
     return receipt
+
+
+async def _is_newly_mined(chain: ChainReader, tx_hash: str) -> bool:
+    """Return whether one of the two newest blocks has the transaction.
+
+    A node shows a receipt a moment after its block, and one URL may lead to several nodes, of which
+    another one counted the nonce. Raises NodeUnavailable if they do not show these blocks.
+    """
+    newest = await chain.newest_number()
+    blocks = await asyncio.gather(*(chain.block(newest - back) for back in range(min(2, newest))))
+    transactions = [one for block in blocks if block is not None for one in block.transactions]
+    if None in blocks:
+        raise NodeBehind(f"no block {newest}")
+    return any(one.hash == tx_hash for one in transactions)
 
 
 def already_mined(signed: SignedTransaction, receipt: Receipt) -> NonceTooLow:
