@@ -47,7 +47,7 @@ class ApiClient:
         self.town = town
         settings = tomllib.loads(Path(town.facts["settingsFile"]).read_text("utf-8"))
         self.database_url: str = database_url or settings["storage"]["url"]
-        self._node = loopback.Client(base_url=town.facts["rpcUrl"], timeout=WITHIN_S)
+        self._node = loopback.Client(timeout=WITHIN_S)
         self._clients: list[httpx.Client] = [self._node]
         self.secret = self.new_secret()
         self.api = self.client(self.secret)
@@ -89,7 +89,7 @@ class ApiClient:
     def rpc(self, method: str, *params: Any) -> Any:
         """Call the node."""
         call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = self._node.post("/", json=call).json()
+        answer = self._node.post(self.town.facts["rpcUrl"], json=call).json()
         assert "error" not in answer, answer
         return answer["result"]
 
@@ -100,7 +100,7 @@ class ApiClient:
         calls += [_held(account, token, token.units(tokens)) for token in TOKENS.values()]
         batch = [{"jsonrpc": "2.0", "id": number, "method": method, "params": params}
                  for number, (method, params) in enumerate(calls)]  # fmt: skip
-        answers = self._node.post("/", json=batch).json()
+        answers = self._node.post(self.town.facts["rpcUrl"], json=batch).json()
         assert not [answer for answer in answers if "error" in answer], answers
         return account
 
